@@ -342,6 +342,9 @@ START_TEST(refused_at_the_launch)
         x[products_of[i].operand].stride[products_of[i].mode] = products_of[i].stride;
         check_refused(k, 4, x, products_of[i].text);
     }
+    sett_buf edge[4] = {sett_buf_2d(any, SETT_BF16, M, K), sett_buf_2d(any, SETT_BF16, N - 4, K), sett_buf_2d(any, SETT_BF16, M, N), sett_buf_2d(any, SETT_BF16, M, N)};
+    edge[2].shape[1] = edge[3].shape[1] = N - 4; /* rows of C would end within 16 bytes, wherever the next one begins */
+    check_refused(k, 4, edge, "gemm_wgmma: N = 60 (B mode 0) is not a multiple of 8");
     sett_kernel_release(k);
     k = compiled(sett_attention, &ao);
     for (size_t i = 0; i < sizeof heads_of / sizeof *heads_of; i++) {
