@@ -84,7 +84,8 @@ typedef struct sett__shot {
     uint8_t state;           /* SETT__SHOT_*; 0: not filled yet */
     const atomic_uint *gate; /* the engine's; the owner of the shot sets it */
     uint8_t cluster[3];      /* in the next line, since only CLUSTERED uses it */
-    const sett__sig *apart;  /* likewise APART */
+    uint16_t n_place;        /* likewise APART */
+    const uint16_t *place;
 } sett__shot;
 /* ENTERED: the device's context must be the current one, whatever the stream. */
 enum { SETT__SHOT_LOADED = 1, SETT__SHOT_CLUSTERED = 2, SETT__SHOT_EARLY = 4, SETT__SHOT_ENTERED = 8, SETT__SHOT_COOPERATIVE = 16, SETT__SHOT_APART = 32 };
@@ -104,8 +105,9 @@ sett_status sett__cuda_map(sett__cuda *, int device, const char *kernel, const c
 sett_status sett__gpu_aim(sett__shot *, sett__gpu_kernel *, void *function, sett_stream, const sett__launch_dims *, void *params,
     size_t params_len, sett_error *);
 /* Hands over each parameter by itself and not the block, of a kernel with tensor maps: what is aligned to 64 bytes lies elsewhere
- * in the driver's block than in ours, where depends on the machine. The signature lives as long as the shot. */
-void sett__gpu_apart(sett__shot *, const sett__sig *);
+ * in the driver's block than in ours, where depends on the machine. place: where in our block the n of them lie; it lives as long as
+ * the shot. */
+void sett__gpu_apart(sett__shot *, const uint16_t *place, uint16_t n);
 /* cuLaunchKernelEx. The caller's current context and errno are left as found. */
 sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params, sett_error *);
 

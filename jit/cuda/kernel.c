@@ -439,9 +439,8 @@ static inline sett__cu send(const sett__shot *s, order *o)
 
 void sett__hand_each(sett__handed *h, const sett__shot *s, char *params, void **each)
 {
-    uint32_t n = sett__packed_each(s->apart, params, each);
-    if (s->apart->n_claim) /* the page's address ends the block */
-        each[n] = params + h->len - sizeof(sett__cu_pointer);
+    for (unsigned i = 0; i < s->n_place; i++)
+        each[i] = params + s->place[i];
     h->each = each;
     h->extra = NULL;
 }
@@ -453,10 +452,11 @@ static __attribute__((noinline)) sett__cu send_apart(const sett__shot *s, order 
     return send(s, o);
 }
 
-void sett__gpu_apart(sett__shot *s, const sett__sig *sig)
+void sett__gpu_apart(sett__shot *s, const uint16_t *place, uint16_t n)
 {
     s->state |= SETT__SHOT_APART;
-    s->apart = sig;
+    s->place = place;
+    s->n_place = n;
 }
 
 sett_status sett__gpu_shoot(const sett__shot *s, void *stream, void *params, sett_error *e)

@@ -280,10 +280,11 @@ static uint16_t stride_of(const binder *bd, uint32_t s, bool leading)
 static __attribute__((noinline)) int64_t bind_symbol(binder *bd, uint32_t s, const sett_bind *given)
 {
     const sett__symbol *y = &bd->sig->sym[s];
-    bd->from[s] = stride_of(bd, s, true);
+    const sett__sym_plan *p = &sett__plan_syms(bd->plan)[s];
+    bd->from[s] = p->only ? SETT__UNBOUND : stride_of(bd, s, true); /* the only one leads nowhere, or this was not called */
     if (bd->from[s] != SETT__UNBOUND)
         return number_at(bd->arg, bd->from[s]);
-    bd->from[s] = given ? SETT__GIVEN : stride_of(bd, s, false);
+    bd->from[s] = given ? SETT__GIVEN : p->only ? p->from : stride_of(bd, s, false);
     if (given || bd->from[s] == SETT__UNBOUND)
         return given ? given->u.i : 0;
     int64_t v = number_at(bd->arg, bd->from[s]);

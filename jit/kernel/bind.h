@@ -50,6 +50,7 @@ typedef struct sett__sym_plan {
     uint16_t at;
     uint8_t bits;   /* that it may have: 31 or 63 */
     bool odd;       /* its divisor is no power of two: the signature has it */
+    bool only;      /* `from` is a stride, and the only one that is this symbol alone */
     uint32_t mask;  /* else that less one */
 } sett__sym_plan;
 /* What an extent or stride must be: this number; from SETT__WANT_SYM on a symbol; SETT__WANT_MORE: the signature says. */
@@ -67,8 +68,8 @@ typedef struct sett__dim_plan {
 enum { SETT__DIMS = 9 };
 sett__expr sett__dim_of(const sett__sig *, unsigned slot);
 
-/* Behind it lie the arguments, the symbols (those that the launch computes are the last), the modes of all buffers, and the
- * dimensions that are not constant. */
+/* Behind it lie the arguments, the symbols (those that the launch computes are the last), the modes of all buffers, the
+ * dimensions that are not constant, and, where there are tensor maps, where each parameter lies in the packed block. */
 typedef struct sett__plan {
     const sett__sig *sig;
     const char *name;        /* the kernel's, for messages */
@@ -77,6 +78,7 @@ typedef struct sett__plan {
     bool more;               /* there are checks, symbols that the launch computes, tensor maps, or shared memory to work out */
     uint8_t n_map;
     uint16_t map_at;         /* the first tensor map in the packed block; the others follow */
+    uint16_t n_place;
     sett__launch_dims dims;  /* what is constant of them */
 } sett__plan;
 static inline const sett__arg_plan *sett__plan_args(const sett__plan *p)
@@ -94,6 +96,10 @@ static inline const sett__mode_plan *sett__plan_modes(const sett__plan *p)
 static inline const sett__dim_plan *sett__plan_dims(const sett__plan *p)
 {
     return (const void *)(sett__plan_modes(p) + p->n_mode);
+}
+static inline const uint16_t *sett__plan_places(const sett__plan *p)
+{
+    return (const void *)(sett__plan_dims(p) + p->n_dim);
 }
 /* Of a signature that sett__meta_check took; it and the name live as long. gpu: a GPU's kernel. NULL: no memory. */
 const sett__plan *sett__plan_make(sett__arena *, const sett__sig *, const char *name, bool gpu);

@@ -20,15 +20,17 @@ static bool alone(const sett__sig *sig, const sett__param *p, uint32_t j)
     return (!j || l[j - 1].mode != l[j].mode) && (j + 1 == p->n_leaf || l[j + 1].mode != l[j].mode);
 }
 
-static uint16_t source_of(const sett__sig *sig, uint32_t s)
+/* The first place but one that is the symbol alone. */
+static uint16_t source_of(const sett__sig *sig, uint32_t s, uint16_t but)
 {
     int64_t found;
     for (unsigned stride = 0; stride < 2; stride++)
         for (uint32_t i = 0; i < sig->n_param; i++)
             for (uint32_t j = 0; j < sig->param[i].n_leaf; j++) {
                 const sett__leaf *l = &sig->leaf[sig->param[i].leaf + j];
-                if (alone(sig, &sig->param[i], j) && one_symbol(sig, stride ? l->stride : l->extent, &found) && found == s)
-                    return SETT__PLACE(i, l->mode, stride);
+                const uint16_t place = SETT__PLACE(i, l->mode, stride);
+                if (place != but && alone(sig, &sig->param[i], j) && one_symbol(sig, stride ? l->stride : l->extent, &found) && found == s)
+                    return place;
             }
     return SETT__GIVEN;
 }
@@ -38,7 +40,8 @@ static void plan_symbols(const sett__sig *sig, sett__sym_plan *to)
     for (uint32_t s = 0; s < sig->n_sym; s++) {
         const sett__symbol *y = &sig->sym[s];
         const bool odd = (y->div & (y->div - 1)) != 0 || y->div > UINT32_MAX;
-        to[s] = (sett__sym_plan){.from = source_of(sig, s), .at = (uint16_t)sett__packed_at(sig, sig->n_param + s),
+        const uint16_t from = source_of(sig, s, SETT__GIVEN);
+        to[s] = (sett__sym_plan){.from = from, .only = from != SETT__GIVEN && from & 1 && source_of(sig, s, from) == SETT__GIVEN, .at = (uint16_t)sett__packed_at(sig, sig->n_param + s),
             .bits = y->wide ? 63 : 31, .odd = odd, .mask = odd ? 0 : (uint32_t)(y->div - 1)};
     }
 }
@@ -131,6 +134,14 @@ static void plan_dims(sett__plan *p, sett__dim_plan *d)
     p->dims.smem = sett__smem_static(p->sig) ? 0 : p->sig->smem;
 }
 
+/* The page's address ends the block of a kernel with assertions. */
+static void plan_places(const sett__plan *p, uint16_t *to)
+{
+    const uint32_t n = p->n_place ? sett__packed_places(p->sig, to) : 0;
+    if (n < p->n_place)
+        to[n] = (uint16_t)(p->params_len - sizeof(uint64_t));
+}
+
 /* Bytes of the packed block that something is written to. */
 static uint32_t written(const sett__plan *p)
 {
@@ -146,22 +157,24 @@ static uint32_t written(const sett__plan *p)
 const sett__plan *sett__plan_make(sett__arena *a, const sett__sig *sig, const char *name, bool gpu)
 {
     uint32_t modes = 0, dims = 0;
+    const uint32_t places = sig->n_map ? sig->n_param + sig->n_sym + sig->n_map + (gpu && sig->n_claim) : 0;
     int64_t v;
     for (uint32_t i = 0; i < sig->n_param; i++)
         modes += sig->param[i].rank;
     for (unsigned slot = 0; slot < SETT__DIMS; slot++)
         dims += !fixed_dim(sig, slot, &v);
     sett__plan *p = sett__arena_alloc(a, sizeof *p + sig->n_param * sizeof(sett__arg_plan) + sig->n_sym * sizeof(sett__sym_plan) +
-                                             modes * sizeof(sett__mode_plan) + dims * sizeof(sett__dim_plan));
+                                             modes * sizeof(sett__mode_plan) + dims * sizeof(sett__dim_plan) + places * sizeof(uint16_t));
     if (!p)
         return NULL;
     *p = (sett__plan){.sig = sig, .name = name, .n_arg = (uint16_t)sig->n_param, .n_sym = (uint16_t)(sig->n_sym - sig->n_derived),
         .n_all_sym = (uint16_t)sig->n_sym, .n_mode = (uint16_t)modes, .n_dim = (uint16_t)dims,
-        .n_map = (uint8_t)sig->n_map, .map_at = (uint16_t)sett__packed_at(sig, sig->n_param + sig->n_sym)};
+        .n_map = (uint8_t)sig->n_map, .map_at = (uint16_t)sett__packed_at(sig, sig->n_param + sig->n_sym), .n_place = (uint16_t)places};
     p->params_len = (uint16_t)(gpu ? sett__params_len(sig) : sett__packed_at(sig, SETT__NONE));
     plan_arguments(sig, (sett__arg_plan *)(uintptr_t)sett__plan_args(p), (sett__mode_plan *)(uintptr_t)sett__plan_modes(p));
     plan_symbols(sig, (sett__sym_plan *)(uintptr_t)sett__plan_syms(p));
     plan_dims(p, (sett__dim_plan *)(uintptr_t)sett__plan_dims(p));
+    plan_places(p, (uint16_t *)(uintptr_t)sett__plan_places(p));
     p->gaps = written(p) != p->params_len;
     p->more = sig->n_check || sig->n_derived || sig->n_map || sig->smem_more.count || sig->smem > SETT__SMEM_MAX || sig->cluster[0].count || sig->cluster[1].count ||
               sig->cluster[2].count;

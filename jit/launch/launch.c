@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) sett_status aim(const sett__plan *p
         return s;
     s = sett__gpu_aim(shot, gpu, function, stream, &b->dims, b->params, b->params_len, err);
     if (!s && p->n_map)
-        sett__gpu_apart(shot, p->sig);
+        sett__gpu_apart(shot, sett__plan_places(p), p->n_place);
     return s;
 }
 

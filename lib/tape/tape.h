@@ -183,7 +183,7 @@ sett_status sett__sig_verify(const sett__sig *, sett_error *);
 /* The offset in the packed block of parameter i, of symbol i - n_param, or of map i - n_param - n_sym; of greater i the block's
  * end. */
 uint64_t sett__packed_at(const sett__sig *, uint32_t i);
-uint32_t sett__packed_each(const sett__sig *, char *block, void **each); /* the address of each in a block; how many */
+uint32_t sett__packed_places(const sett__sig *, uint16_t *at); /* of all; how many */
 
 /* ---- target.c ------------------------------------------------------------------------------------------- */
 /* "sm_90a" to 90 and 'a' (0 for none). False: not a target. */

@@ -126,12 +126,12 @@ uint64_t sett__packed_at(const sett__sig *s, uint32_t index)
     return index < n ? place_of(s, index, &end) : end;
 }
 
-uint32_t sett__packed_each(const sett__sig *s, char *block, void **each)
+uint32_t sett__packed_places(const sett__sig *s, uint16_t *at)
 {
     uint64_t end = 0;
     const uint32_t n = s->n_param + s->n_sym + s->n_map;
     for (uint32_t i = 0; i < n; i++)
-        each[i] = block + place_of(s, i, &end);
+        at[i] = (uint16_t)place_of(s, i, &end);
     return n;
 }
 

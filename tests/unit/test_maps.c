@@ -353,6 +353,51 @@ START_TEST(maps_of_what_moved)
 }
 END_TEST
 
+/* With assertions the address of their page is one parameter more, behind the maps. */
+static void asserting(sett_build *build, const void *user)
+{
+    (void)user;
+    sett_val *M = sett_sym(build, "M");
+    sett_tensor *A = sett_param(build, "A", SETT_F32, sett_make_layout(build, SETT_T(M, 32), SETT_T(32, 1)), .align = 16);
+    sett_grid(build, 1), sett_block(build, 32);
+    sett_tma *map = sett_make_tma(A, .layout = sett_make_layout(build, SETT_T(8, 32), SETT_T(32, 1)), .tile = SETT_T(8, 32));
+    sett_tma_prefetch(map, sett_local_tile(sett_tma_tensor(map), SETT_T(8, 32), SETT_T(0, 0)));
+    sett_assert(build, sett_lt(sett_thread_idx(build, 0), M), "fewer rows than threads");
+}
+
+static struct { uint64_t address, page; int32_t rows; fake_map map; size_t len; } with_page;
+static void keep_page(void *user, const fake_launch *l)
+{
+    const unsigned char *p = l->params;
+    (void)user;
+    with_page.len = l->params_len;
+    memcpy(&with_page.address, p, 8), memcpy(&with_page.rows, p + 8, 4), memcpy(&with_page.map, p + 48, 128), memcpy(&with_page.page, p + 176, 8);
+}
+
+START_TEST(maps_beside_assertions)
+{
+    static const unsigned char sizes[] = {8, 4, 128, 8, 0};
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .assembler = SETT_ASM_DRIVER};
+    const sett_compile_options co = {.size = sizeof co, .target = "sm_90a", .asserts = SETT_ASSERTS_ON};
+    const sett_buf t = sett_buf_2d(b, SETT_F32, 4, 32);
+    sett_error err = {0};
+    sett_kernel *k;
+    if (!have_compiler() || !fake_driver())
+        return;
+    fake = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "fake_cuda");
+    sett_engine *e = open_with(&o);
+    fake->kernel = keep_page;
+    fake->sizes = sizes;
+    ck_assert_msg(!sett_compile(e, asserting, &co, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch(k, ((sett_stream){0, NULL}), &err, &t), "%s", err.text);
+    ck_assert_uint_eq(with_page.len, 184);
+    ck_assert(with_page.address == (uintptr_t)b && with_page.rows == 4 && with_page.map.address == b && with_page.map.dim[1] == 4);
+    ck_assert(with_page.page && with_page.page != with_page.address && with_page.page % 8 == 0);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 START_TEST(an_old_driver)
 {
     static sett__cuda old; /* which has nothing */
@@ -380,6 +425,7 @@ Suite *maps_suite(void)
     tcase_add_test(t, what_a_launch_refuses);
     tcase_add_test(t, only_what_changed_is_encoded_again);
     tcase_add_test(t, maps_of_what_moved);
+    tcase_add_test(t, maps_beside_assertions);
     tcase_add_test(t, an_old_driver);
     suite_add_tcase(s, t);
     return s;
