@@ -192,12 +192,21 @@ bool sett__element_offset(const sett__ctx *c, const sett_tensor *t, sett_arg coo
 }
 
 /* ---- the layout operations on tensors --------------------------------------------- */
+/* Modes of its author's making: what it was of a product is no longer known. */
+static sett_tensor *laid_anew(const sett_tensor *t, sett_layout *l)
+{
+    sett_tensor *r = sett__view(t, l, t->offset);
+    if (r && !r->head.poison)
+        r->fragment = NULL;
+    return r;
+}
+
 #define TENSOR_OP(op) \
     sett_tensor *sett_##op##_tensor_at(sett_site site, const sett_tensor *t, sett_arg rhs) \
     { \
         if (!sett__use_tensor(SETT__HOME_OR(t, sett__build_of(rhs)), site, "sett_" #op, t)) \
             return bad(t); \
-        return sett__view(t, sett_##op##_layout_at(site, t->layout, rhs), t->offset); \
+        return laid_anew(t, sett_##op##_layout_at(site, t->layout, rhs)); \
     }
 TENSOR_OP(composition)
 TENSOR_OP(logical_divide)

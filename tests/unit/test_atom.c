@@ -297,6 +297,10 @@ START_TEST(other_sources)
     sett_tensor *acc = sett_make_fragment_C(w.mma, sett_partition_C(sett_get_slice(flat, 0), w.g)); /* m16n8k8 has C as m16n8k16 */
     sett_tensor *hand = sett_make_fragment_B(w.mma, sett_composition(w.g, sett_make_layout(w.b, T(4, 4, 4))));
     (void)hand;
+    /* the sum of a product in f16, laid out as A of the next one by hand */
+    sett_tiled_mma *f16 = sett_make_tiled_mma(sett_mma_sync(w.b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F16), T(2, 2, 1), T(32, 32, 16));
+    sett_tensor *p = sett_make_fragment_C(f16, sett_partition_shape_C(f16, T(64, 64)));
+    sett_gemm(w.mma, acc, sett_composition(p, sett_layout_parse(w.b, "((2,2,2),2,2):((1,2,8),4,16)")), sett_make_fragment_B(w.mma, sett_partition_shape_B(w.mma, T(64, 32))), acc);
     sett_copy_atom *bits = sett_copy_universal(w.b, SETT_U16, 64);
     sett_copy_by(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F16, 64)); /* of as many bits */
     sett_copy_by(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F32, 64)); /* converted */
