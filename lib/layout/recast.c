@@ -31,6 +31,19 @@ static leaf to_wider(const sett__ctx *c, leaf x, int64_t n)
     return (leaf){sett__shape_div(c, x.s, per), sett__shape_div(c, x.d, sett_arg_i(n))};
 }
 
+/* Is there a mode to hold the parts of an element, which lie beside each other? A dynamic stride may be 1. */
+static bool has_adjacent(const sett_layout *l)
+{
+    sett_arg d[64];
+    int n = sett__leaves(l->stride);
+    bool found = n > 64;
+    if (!found)
+        sett__flat(l->stride, d);
+    for (int i = 0; i < n && !found; i++)
+        found = d[i].kind != SETT_INT || d[i].path || d[i].u.i == 1 || d[i].u.i == -1;
+    return found;
+}
+
 /* One element becomes n. */
 static leaf to_narrower(const sett__ctx *c, leaf x, int64_t n)
 {
@@ -86,6 +99,8 @@ static sett_layout *rescale(const sett__ctx *c, const sett_layout *l, int64_t n,
     sett_layout *inner = l->has_inner == 2 ? rescale(c, l->inner, n, wider) : NULL;
     if (inner && sett__layout_poison(inner))
         return inner;
+    SETT__FAIL_IF(c->b, c->site, c->func, !wider && l->has_inner != 2 && !has_adjacent(l), sett__poison_layout(c->b), SETT_E_ARGUMENT,
+        "invalid: no mode of %s has stride 1, to hold the %lld units of an element: append a mode 1:1", sett__layout_text(c->b, l), (long long)n);
     leaf r = each_leaf(c, (leaf){l->shape, l->stride}, n, wider ? to_wider : to_narrower);
     sett_layout *out = sett__rewrap(c, l, sett__own(c, r.s, r.d));
     if (sett__layout_poison(out) || !l->has_inner)
