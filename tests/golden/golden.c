@@ -21,7 +21,7 @@ static reader *reader_of(const char *name, const char **why)
 {
     static const char *const layout[] = {"basic", "coalesce", "composition", "complement", "inverse", "divide", "product",
         "coord", "slice", "modes", "recast", "tuple", "swizzle", "basis", "dynamic", "reject", "inexact", "dsl_only",
-        "nested", "mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy"};
+        "nested", "mma_atom", "gmma", "copy_atom", "tiled_mma", "tiled_copy", "tiled"};
     static const char *const value[] = {"binary", "unary", "convert"};
     static const char *const mma[] = {"f16", "bf16", "tf32", "fp8_wgmma", "fp8_mma", "int", "f64", "matrices", "V100", "A100", "A2", "Ada", "H100", "H200", "B200"};
     char stem[64];

@@ -160,6 +160,18 @@ static sett_layout *layout(const sett__ctx *c, const char *text)
     return sett__layout_of(c, text);
 }
 
+/* The same of what is tiled and of the thread, which may be known at run time only. */
+static sett_arg parsed_dynamic(run *r, const sett__ctx *c, const char *text)
+{
+    return sett__parse(c, text, golden_dynamic, r);
+}
+
+static sett_layout *layout_dynamic(run *r, const sett__ctx *c, const char *text)
+{
+    sett_arg a = parsed_dynamic(r, c, text);
+    return a.kind == SETT_LAYOUT ? a.u.l : sett__poison_layout(c->b);
+}
+
 static void give(run *r, sett_arg a)
 {
     r->out[r->n_out++] = a;
@@ -184,8 +196,21 @@ static const sett_tensor *tensor_of(const sett__ctx *c, sett_layout *l)
     return t;
 }
 
-static void give_tensor(run *r, const sett_tensor *t)
+/* A thread's part: its layout and where it begins, or, of a "_values_" operation, the place of each element, which any spelling of
+ * a swizzled layout has in common. */
+static void give_tensor(run *r, const char *op, const sett_tensor *t)
 {
+    if (strstr(op, "_values_")) {
+        sett_arg n = sett_size(t->layout), at;
+        r->spoken = calloc(1, TEXT);
+        for (int64_t i = 0, used = 0, to, from; n.kind == SETT_INT && i < n.u.i && used + 32 < TEXT; i++) {
+            at = sett_crd2idx_at(here, t->layout, sett_arg_i(i));
+            if (!golden_eval(r, at, &to) || !golden_eval(r, t->offset, &from))
+                return;
+            used += snprintf(r->spoken + used, 32, "%s%lld", i ? "," : "", (long long)(to + from));
+        }
+        return;
+    }
     give_layout(r, t->layout);
     give(r, t->offset);
 }
@@ -217,6 +242,13 @@ static const sett_tiled_mma *tiled_of(const sett__ctx *c, char **in)
     return a && !c->b->error.status ? sett_make_tiled_mma_at(here, a, atoms, perm) : NULL;
 }
 
+/* Registers of thread 0 for its part of a matrix of this layout. */
+static const sett_tensor *fragment_of(const sett__ctx *c, const sett_tiled_mma *m, sett_operand which, sett_layout *l)
+{
+    const sett_tensor *part = sett_partition_at(here, sett_get_slice_mma_at(here, m, sett_arg_i(0)), which, tensor_of(c, l));
+    return sett_make_fragment_at(here, m, which, part);
+}
+
 static bool op_mma_atom(run *r, const sett__ctx *c, const char *op, char **in, int n)
 {
     (void)op, (void)n;
@@ -238,17 +270,19 @@ static bool op_tiled_mma(run *r, const sett__ctx *c, const char *op, char **in, 
     }
     const sett_operand which = operand_of(op);
     if (!strncmp(op, "tiled_mma_partition_shape_", 26)) {
-        give(r, sett_partition_shape_at(here, m, which, parsed(c, in[3])));
+        give(r, sett_partition_shape_at(here, m, which, parsed_dynamic(r, c, in[3])));
         return true;
     }
-    sett_layout *l = layout(c, in[3]);
+    sett_layout *l = layout_dynamic(r, c, in[3]);
     if (c->b->error.status)
         return true;
     if (!strncmp(op, "tiled_mma_thrfrg_", 17))
         give_layout(r, sett_thrfrg_at(here, m, which, l));
-    else if (!strncmp(op, "tiled_mma_partition_", 20) && n > 4)
-        give_tensor(r, sett_partition_at(here, sett_get_slice_mma_at(here, m, parsed(c, in[4])), which, tensor_of(c, l)));
-    return r->n_out > 0;
+    else if (!strncmp(op, "tiled_mma_fragment_", 19))
+        give_layout(r, fragment_of(c, m, which, l)->layout);
+    else if ((!strncmp(op, "tiled_mma_partition_", 20) || !strncmp(op, "tiled_mma_values_", 17)) && n > 4)
+        give_tensor(r, op, sett_partition_at(here, sett_get_slice_mma_at(here, m, parsed_dynamic(r, c, in[4])), which, tensor_of(c, l)));
+    return r->n_out > 0 || r->spoken;
 }
 
 static bool op_copy_atom(run *r, const sett__ctx *c, const char *op, char **in, int n)
@@ -267,34 +301,60 @@ static bool with_copy(run *r, const sett__ctx *c, const char *op, const sett_til
     bool written = op[strlen(op) - 1] == 'D';
     if (!x || c->b->error.status)
         return true;
-    if (!strcmp(op, "tiled_copy") || !strcmp(op, "tiled_copy_mma")) {
+    const char *last = strrchr(op, '_');
+    if (!strcmp(op, "tiled_copy") || !strcmp(op, "tiled_copy_mma") || strstr(op, "_like_") || !strcmp(last, "_atom") || !strcmp(last, "_co")) {
         sett_tiled_copy_traits t = sett_tiled_copy_traits(x);
         return give_field(r, rest[0], fields_of_tiled_copy, 4, (sett_arg[]){t.tiler, SETT_A(t.tv), SETT_A(t.S), SETT_A(t.D)});
     }
-    sett_layout *l = layout(c, rest[0]);
+    sett_layout *l = layout_dynamic(r, c, rest[0]);
     if (c->b->error.status)
         return true;
     if (strstr(op, "_tidfrg_"))
         give_layout(r, sett_tidfrg_at(here, x, written, l));
-    else if (strstr(op, "_partition_") && n > 1)
-        give_tensor(r, sett_partition_copy_at(here, sett_get_slice_copy_at(here, x, parsed(c, rest[1])), written, tensor_of(c, l)));
+    else if ((strstr(op, "_partition_") || strstr(op, "_values_")) && n > 1)
+        give_tensor(r, op, sett_partition_copy_at(here, sett_get_slice_copy_at(here, x, parsed_dynamic(r, c, rest[1])), written, tensor_of(c, l)));
     else if (strstr(op, "_retile_") && mma) { /* the fragment of a thread's partition */
-        const sett_operand which = operand_of(rest[-4]);
-        const sett_tensor *part = sett_partition_at(here, sett_get_slice_mma_at(here, mma, sett_arg_i(0)), which, tensor_of(c, l));
-        const sett_tensor *fragment = sett_make_fragment_at(here, mma, which, part);
+        const sett_tensor *fragment = fragment_of(c, mma, operand_of(rest[-4]), l);
         give_layout(r, fragment->layout);
         give_layout(r, sett_retile_at(here, sett_get_slice_copy_at(here, x, sett_arg_i(0)), fragment)->layout);
     }
-    return r->n_out > 0;
+    return r->n_out > 0 || r->spoken;
+}
+
+static const sett_tiled_copy *copy_tv(const sett__ctx *c, const sett_copy_atom *a, char **in)
+{
+    const sett_layout *thr = layout(c, in[0]), *val = layout(c, in[1]);
+    return a && !c->b->error.status ? sett_make_tiled_copy_tv_at(here, a, thr, val) : NULL;
+}
+
+/* Made of another copy, of a product's accumulator, or of offsets; what is left of the inputs is the field. */
+static bool op_tiled_copy_of(run *r, const sett__ctx *c, const char *op, char **in, int n)
+{
+    const sett_copy_atom *a = copy_of(c, in[0], in[1]);
+    const sett_tiled_copy *x = NULL;
+    int used = 4;
+    if (strstr(op, "_like_") && n > 6) {
+        const sett_tiled_copy *as = copy_tv(c, copy_of(c, in[2], in[3]), in + 4);
+        x = a && as ? sett_make_tiled_copy_like_at(here, a, as, op[strlen(op) - 1] == 'D') : NULL;
+        used = 6;
+    } else if (!strcmp(op, "tiled_copy_C_atom") && n > 5) {
+        const sett_tiled_mma *m = tiled_of(c, in + 2);
+        x = a && m ? sett_make_tiled_copy_c_atom_at(here, a, m) : NULL;
+        used = 5;
+    } else if (!strcmp(op, "tiled_copy_co")) {
+        const sett_layout *tv = layout(c, in[2]), *data = layout(c, in[3]);
+        x = a && !c->b->error.status ? sett_make_cotiled_copy_at(here, a, tv, data) : NULL;
+    }
+    return c->b->error.status || (x && with_copy(r, c, op, x, NULL, in + used, n - used));
 }
 
 static bool op_tiled_copy(run *r, const sett__ctx *c, const char *op, char **in, int n)
 {
+    if (!strncmp(op, "tiled_copy_like_", 16) || !strcmp(op, "tiled_copy_C_atom") || !strcmp(op, "tiled_copy_co"))
+        return op_tiled_copy_of(r, c, op, in, n);
     const sett_copy_atom *a = copy_of(c, in[0], in[1]);
-    if (strncmp(op, "tiled_copy_mma", 14)) {
-        sett_layout *thr = layout(c, in[2]), *val = layout(c, in[3]);
-        return with_copy(r, c, op, a && !c->b->error.status ? sett_make_tiled_copy_tv_at(here, a, thr, val) : NULL, NULL, in + 4, n - 4);
-    }
+    if (strncmp(op, "tiled_copy_mma", 14))
+        return with_copy(r, c, op, copy_tv(c, a, in + 2), NULL, in + 4, n - 4);
     const sett_tiled_mma *m = n > 6 ? tiled_of(c, in + 3) : NULL;
     bool letter = in[2][0] >= 'A' && in[2][0] <= 'C' && !in[2][1];
     if (!m || !a || !letter || c->b->error.status)
