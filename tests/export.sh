@@ -108,6 +108,18 @@ n=$((n + 1))
         $cc -std=c11 -Wall -Wextra -Werror test.c kernels.c -ldl -lpthread -o test && says=$(./test) && grep -qxF "    $says" "$here/docs/embedding.md"
 ) || say "the program of docs/embedding.md"
 
+# ---- an object -----------------------------------------------------------------------------------------------------------------
+mkdir "$d/ob j"
+ok "saxpy as an object" quiet env CC="$cc -DUNUSED" "$sett" export saxpy --targets sm_80,sm_90,sm_90a -o "$d/ob j/ax.o"
+# shellcheck disable=SC2086
+ok "a program with that object" $cc -std=gnu11 -I"$d/ob j" tests/fixture/export_fork.c "$d/ob j/ax.o" -ldl -lpthread -o "$d/use_object"
+# shellcheck disable=SC2086
+ok "it runs" $with "$d/use_object"
+ok "and there is no source" test ! -e "$d/ob j/ax.c"
+CC=/nowhere/cc expect 1 'there is no C compiler /nowhere/cc: set CC, or give -o .*/none and compile .*/none.c' export saxpy --targets sm_90a -o "$d/none.o"
+CC=false expect 1 'the C compiler false made no .*/none.o' export saxpy --targets sm_90a -o "$d/none.o"
+[ ! -e "$d/none.h" ] && [ ! -e "$d/none.o" ] || say "an object that was not made leaves files"
+
 # ---- functions that would have a name of the source -----------------------------------------------------------------------------
 for word in $(grep -o '\btv_[a-z0-9]\w*' "$d/one/tv.c" | sed 's/^tv_//' | sort -u) OK F32 API; do
     name=tv

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sett export: kernels for some targets as NAME.h and NAME.c. */
+/* sett export: kernels for some targets as NAME.h and NAME.c, or NAME.o. */
 #include "tools.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { WORD_MOST = 128, TARGETS_MOST = 32 };
 
@@ -286,24 +289,51 @@ static int compile_all(sett_engine *e, const options *o, sett_dtype t, exported 
     return code;
 }
 
-/* -o build/mine: the names begin with "mine". */
+/* Compiles the source beside the header, by the shell, as $CC may have arguments. base: their path without its end. */
+static int compile_object(const char *base, const char *source)
+{
+    const char *slash = strrchr(base, '/'), *cc = getenv("CC");
+    char folder[PATH_MAX], object[PATH_MAX + 2];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - base) + 1 : 1, slash ? base : ".");
+    snprintf(object, sizeof object, "%s.o", slash ? slash + 1 : base);
+    cc = cc && *cc ? cc : "cc";
+    setenv("CC", cc, 1), setenv("SETT_EXPORT_FOLDER", folder, 1), setenv("SETT_EXPORT_OBJECT", object, 1);
+    signal(SIGPIPE, SIG_IGN); /* of a compiler that ends early */
+    FILE *to = popen("cd \"$SETT_EXPORT_FOLDER\" && exec $CC -std=c11 -O2 -fPIC -x c -c -o \"$SETT_EXPORT_OBJECT\" -", "w");
+    if (!to)
+        return fail("sh: %s", strerror(errno));
+    fputs(source, to);
+    const int status = pclose(to);
+    if (!status)
+        return EXIT_OK;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 127
+               ? fail("export: there is no C compiler %s: set CC, or give -o %s and compile %s.c", cc, base, base)
+               : fail("export: the C compiler %s made no %s.o", cc, base);
+}
+
+/* -o build/mine, build/mine.o: the names begin with "mine". */
 static int write_files(const options *o, const exported *x)
 {
-    char path[PATH_MAX + 2], *header, *source;
-    const char *slash = strrchr(o->output, '/');
+    const size_t len = strlen(o->output);
+    const bool object = len > 2 && !strcmp(o->output + len - 2, ".o");
+    char base[PATH_MAX], path[PATH_MAX + 2], *header, *source;
+    snprintf(base, sizeof base, "%.*s", (int)(object ? len - 2 : len), o->output);
+    const char *slash = strrchr(base, '/');
     sett_error err = {0};
-    sett_export_options eo = {.size = sizeof eo, .name = slash ? slash + 1 : o->output, .tvm_ffi = o->tvm_ffi};
+    sett_export_options eo = {.size = sizeof eo, .name = slash ? slash + 1 : base, .tvm_ffi = o->tvm_ffi};
     if (sett_export(x->kernel, x->n, &eo, &header, &source, &err))
         return fail("%s", err.text);
-    snprintf(path, sizeof path, "%.*s.h", PATH_MAX - 1, o->output);
+    snprintf(path, sizeof path, "%s.h", base);
     int code = file_write(path, header, strlen(header));
+    if (!code && object && (code = compile_object(base, source)))
+        unlink(path);
     path[strlen(path) - 1] = 'c';
-    if (!code)
+    if (!code && !object)
         code = file_write(path, source, strlen(source));
     sett_text_free(header);
     sett_text_free(source);
     if (!code)
-        printf("%s.h, %s.c: %d function%s for %s\n", o->output, o->output, o->argc, o->argc == 1 ? "" : "s", o->targets);
+        printf("%s.h, %s.%c: %d function%s for %s\n", base, base, object ? 'o' : 'c', o->argc, o->argc == 1 ? "" : "s", o->targets);
     return code;
 }
 
@@ -335,7 +365,7 @@ int export_command(const options *o)
     if (!o->argc)
         return usage("export takes one kernel or more");
     if (!o->targets || !o->output || !strcmp(o->output, "-"))
-        return usage("export: give %s", !o->targets ? "--targets, as sm_80,sm_90a" : "-o NAME: the files are NAME.h and NAME.c");
+        return usage("export: give %s", !o->targets ? "--targets, as sm_80,sm_90a" : "-o NAME: the files are NAME.h and NAME.c, of NAME.o that and NAME.h");
     sett_dtype t = o->dtype ? dtype_of_name(o->dtype) : SETT_F16;
     if (!t)
         return dtype_refused(o->dtype);

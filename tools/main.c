@@ -168,7 +168,7 @@ static const struct {
 } option_help[] = {
     {COMPILE | RUN | BENCH, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
     {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: $SETT_DEVICE, else GPU 0, or the CPU where there is none"},
-    {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c"},
+    {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c, or NAME.o"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
     {LAYOUT, "--panels            draw the outermost call's operands beside its result; a swizzle before and after"},
