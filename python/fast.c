@@ -8,6 +8,7 @@
 #include <dlpack/dlpack.h>
 #include <sett/dlpack.h>
 #include "lend.h"
+#include "signals.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -60,42 +61,6 @@ typedef struct taken {
     sett_buf buf[ARGUMENTS];
     PyObject *kept[ARGUMENTS];
 } taken;
-
-/* ---- launches: without the interpreter's lock ---------------------------------------- */
-/* The thread's state while it launches; NULL: it does not, or its .cpu_poll has the lock. polling: calls of that which have not returned. */
-static _Thread_local PyThreadState *launching;
-static _Thread_local int polling;
-#define LAUNCH(s, call) (launching = PyEval_SaveThread(), (s) = (call), end_launch())
-
-static void end_launch(void)
-{
-    PyThreadState *mine = launching;
-    launching = NULL;
-    PyEval_RestoreThread(mine);
-}
-
-/* An engine's .cpu_poll: Python's handlers of signals run in the main thread alone, and a launch on the CPU may keep it for long. What one
- * raises ends the launch, and is raised where that was called. */
-static bool look_for_signals(void *user)
-{
-    PyThreadState *mine = launching;
-    (void)user;
-    if (!mine) /* not by this module */
-        return false;
-    end_launch();
-    polling++;
-    const bool raised = PyErr_CheckSignals() != 0;
-    polling--;
-    launching = PyEval_SaveThread();
-    return raised;
-}
-
-/* polling(): does a handler of signals run inside of a launch? Closing an engine would wait for that launch. */
-static PyObject *is_polling(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    return PyBool_FromLong(polling);
-}
 
 /* ---- errors ------------------------------------------------------------------------- */
 static int fail(const state *st, sett_status status, const char *text)
@@ -492,7 +457,7 @@ static PyObject *kernel_call(PyObject *self, PyObject *args, PyObject *names)
         t.device = k->device;
     int r = know_stream(&t);
     if (!r) {
-        LAUNCH(s, sett_launch_n(k->kernel, (sett_stream){t.device, t.handle}, t.n, t.bind, &err));
+        WITHOUT_LOCK(s, sett_launch_n(k->kernel, (sett_stream){t.device, t.handle}, t.n, t.bind, &err));
         r = PyErr_Occurred() ? -1 : 0; /* a handler's */
     }
     drop(&t);
@@ -657,7 +622,7 @@ static PyObject *call_run(PyObject *self, PyObject *args, PyObject *names)
     if (find_stream(c->k->st, stream, c->from, c->device, &handle) || enter(c))
         return NULL;
     sett_status s;
-    LAUNCH(s, sett_call_run(c->call, (sett_stream){c->device, handle}));
+    WITHOUT_LOCK(s, sett_call_run(c->call, (sett_stream){c->device, handle}));
     if (s)
         PyOS_snprintf(text, sizeof text, "%.100s: %s", c->k->name, sett_status_text(s));
     return leave(c, s, text);
