@@ -193,7 +193,7 @@ static void put_plan_arrays(sett__export *x, const sett__plan *p)
         P("    {\n");
     for (uint32_t i = 0; i < p->n_all_sym; i++) {
         const sett__sym_plan *y = &sett__plan_syms(p)[i];
-        P("        {%u, %u, %d, %d, %uu},\n", (unsigned)y->from, (unsigned)y->at, y->bits, y->odd, (unsigned)y->mask);
+        P("        {%u, %u, %d, %d, %d, %uu},\n", (unsigned)y->from, (unsigned)y->at, y->bits, y->odd, y->only, (unsigned)y->mask);
     }
     if (p->n_all_sym)
         P("    },\n");
@@ -211,6 +211,12 @@ static void put_plan_arrays(sett__export *x, const sett__plan *p)
     }
     if (p->n_dim)
         P("    },\n");
+    if (p->n_place)
+        P("    {");
+    for (uint32_t i = 0; i < p->n_place; i++)
+        P("%s%u", i ? ", " : "", (unsigned)sett__plan_places(p)[i]);
+    if (p->n_place)
+        P("},\n");
 }
 
 static void put_three(sett__export *x, const uint32_t v[3])
@@ -230,9 +236,11 @@ static void put_plan(sett__export *x, int i)
     for (size_t k = 0; k < SETT__COUNT(arrays); k++)
         if (arrays[k].n)
             P("    sett__%s_plan %s[%u];\n", arrays[k].type, arrays[k].name, arrays[k].n);
+    if (p->n_place)
+        P("    uint16_t place[%u];\n", (unsigned)p->n_place);
     P("} plan_%d = {\n    {.sig = &sig_%d, .name = \"%s\", .n_arg = %u, .n_sym = %u, .n_all_sym = %u, .n_mode = %u, .n_dim = %u, .params_len = %u,\n", i, i,
         x->item[i].function, (unsigned)p->n_arg, (unsigned)p->n_sym, (unsigned)p->n_all_sym, (unsigned)p->n_mode, (unsigned)p->n_dim, (unsigned)p->params_len);
-    P("        .gaps = %d, .more = %d, .n_map = %d, .map_at = %u, .dims = {", p->gaps, p->more, p->n_map, (unsigned)p->map_at);
+    P("        .gaps = %d, .more = %d, .n_map = %d, .map_at = %u, .n_place = %u, .dims = {", p->gaps, p->more, p->n_map, (unsigned)p->map_at, (unsigned)p->n_place);
     put_three(x, p->dims.grid);
     P(", ");
     put_three(x, p->dims.block);
