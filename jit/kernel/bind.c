@@ -40,8 +40,7 @@ static const char *place_text(const binder *bd, uint16_t from, char buf[160])
     if (from == SETT__GIVEN)
         snprintf(buf, 160, "the caller");
     else
-        snprintf(buf, 160, "%.100s %s %d", bd->sig->param[SETT__PLACE_PARAM(from)].name, from & 1 ? "stride" : "mode",
-            SETT__PLACE_MODE(from));
+        snprintf(buf, 160, "%.100s %s %d", bd->sig->param[SETT__PLACE_PARAM(from)].name, from & 1 ? "stride" : "mode", SETT__PLACE_MODE(from));
     return buf;
 }
 
