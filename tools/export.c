@@ -33,6 +33,18 @@ static void function_of_file(const char *path, char *to)
     to[n] = 0;
 }
 
+static int no_family(void *object, const char *path, const char *symbol)
+{
+    static const char *const before[] = {"", "sett_"};
+    char other[WORD_MOST + 16];
+    for (int i = 0; i < 2; i++) {
+        snprintf(other, sizeof other, "%s%.*s_family", before[i], WORD_MOST, symbol);
+        if (dlsym(object, other))
+            return fail("%s has no family %s; did you mean %s?", path, symbol, other);
+    }
+    return fail("%s has no family %s: a sett_family of that name that it exports", path, symbol);
+}
+
 /* The object stays open: the family is in it. */
 static int open_family(operand *p)
 {
@@ -45,7 +57,7 @@ static int open_family(operand *p)
         return fail("%s", dlerror());
     p->family = dlsym(object, symbol);
     if (!p->family)
-        return fail("%s has no family %s: a sett_family of that name that it exports", p->kernel, symbol);
+        return no_family(object, p->kernel, symbol);
     if (p->family->size != sizeof *p->family || !p->family->body)
         return fail("%s of %s is no sett_family: its size is %zu, not %zu, or it has no body", symbol, p->kernel, p->family->size, sizeof *p->family);
     if (!*p->function)
@@ -113,7 +125,7 @@ static int take_operand(const char *text, operand *p)
     const named_kernel *named = kernel_find(p->kernel);
     p->family = named && p->params ? named->family : NULL;
     if (p->params && !named)
-        return usage("export %s: a tape has no parameters", text);
+        return access(p->kernel, F_OK) ? kernel_unknown(p->kernel) : usage("export %s: a tape has no parameters", text);
     if (!*p->function)
         function_of_file(p->kernel, p->function);
     return EXIT_OK;

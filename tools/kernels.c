@@ -68,6 +68,8 @@ static const named_kernel kernels[] = {
     {"silu_mul", "Y = silu(gate) up, X of (M,2,N) by rows, --cols and --threads", &sett_silu_mul_family, NULL, "--cols"},
     {"transpose", "Y = X transposed, any size and type", &sett_transpose_family, NULL, NULL},
     {"saxpy", "Y = a X + Y in f32", &sett_axpy_family, fill_saxpy, NULL},
+    {"gemm_wgmma", "C = A B^T by the tensor cores of sm_90a, A (M,K), B (N,K)", &sett_gemm_wgmma_family, NULL, NULL},
+    {"attention", "O = softmax(Q K^T) V by those, heads of 128", &sett_attention_family, NULL, NULL},
 };
 
 const named_kernel *kernel_find(const char *name)
@@ -111,11 +113,22 @@ static const char *hint_of(const char *name)
     return "";
 }
 
+int kernel_unknown(const char *name)
+{
+    sett__guess g = sett__guess_of(name, strlen(name));
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        sett__guess_add(&g, kernels[i].name);
+    fail("%s is neither a kernel nor a file%s\nthe kernels are", name, sett__guess_text(&g));
+    kernel_list(stderr);
+    return EXIT_FAILED;
+}
+
 int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtype t, bool ptx_only, sett_kernel **k)
 {
     union {
         sett_elementwise_options elementwise;
-        sett_rms_norm_options rms_norm; /* the largest */
+        sett_rms_norm_options rms_norm;
+        sett_gemm_wgmma_options gemm_wgmma; /* the largest */
     } user = {0};
     sett_error err = {0};
     sett_compile_options co = {.size = sizeof co, .name = o->function ? o->function : name, .target = o->target, .user = &user, .ptx_only = ptx_only};
@@ -130,14 +143,8 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
             s = sett_compile(e, named->family->body, &co, k, &err);
         return s ? fail("%s", err.text) : EXIT_OK;
     }
-    if (strcmp(name, "-") && access(name, F_OK)) {
-        sett__guess g = sett__guess_of(name, strlen(name));
-        for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-            sett__guess_add(&g, kernels[i].name);
-        fail("%s is neither a kernel nor a file%s\nthe kernels are", name, sett__guess_text(&g));
-        kernel_list(stderr);
-        return EXIT_FAILED;
-    }
+    if (strcmp(name, "-") && access(name, F_OK))
+        return kernel_unknown(name);
     size_t len;
     char *tape = file_read(name, TAPE_MOST, &len);
     if (!tape)

@@ -113,6 +113,7 @@ typedef struct named_kernel {
     const char *fixed; /* the option that gives an extent which the kernel is made for; NULL: none */
 } named_kernel;
 const named_kernel *kernel_find(const char *name); /* NULL: none */
+int kernel_unknown(const char *name); /* says that it is none, and lists what there is: an exit code */
 void kernel_list(FILE *);
 void kernel_names(FILE *, const char *between);
 /* A named kernel, or a tape file (text or bytes), compiled. An exit code. */

@@ -65,7 +65,8 @@ class Family:
             self._library = C.CDLL(os.path.abspath(os.fsdecode(path)) if os.path.exists(path) else os.fsdecode(path))
             self._family = _c.CFamily.in_dll(self._library, symbol)
         except (OSError, ValueError) as e:
-            raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}") from None
+            has = [other for other in (f"{symbol}_family", f"sett_{symbol}_family") if hasattr(getattr(self, "_library", None), other)]
+            raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}{f'; did you mean {has[0]}?' if has else ''}") from None
         f = self._family
         if f.size < C.sizeof(_c.CFamily) or not f.body or f.n_params < 0:
             raise Error(Status.E_ARGUMENT, f"{os.fsdecode(path)}: {symbol} is no sett_family")
@@ -115,7 +116,7 @@ class Family:
         return (n & ((1 << (8 * p.bytes)) - 1)).to_bytes(p.bytes, "little")
 
     def _integer(self, name: str, value: Any, number: bool) -> int:
-        if isinstance(value, int) or hasattr(value, "__index__"):
+        if not isinstance(value, type) and hasattr(value, "__index__"):
             return int(value)
         if type(value).__name__ in ("bool", "bool_"):  # NumPy's
             return int(bool(value))

@@ -82,6 +82,8 @@ class Errors(Case):
     def test_families(self):
         with self.refused(Status.E_IO, "libnone.so"):
             sett.Family("./libnone.so", "a_family")
+        with self.refused(Status.E_IO, "did you mean scale_family?"):
+            sett.Family(family_object(), "scale")
         with self.refused(Status.E_IO, "nothing_family"):
             family("nothing")
         with self.refused(Status.E_ARGUMENT, "no_family is no sett_family"):
@@ -126,6 +128,13 @@ class Families(Case):
         bare(x, y)
         self.assertEqual((y[4], bare.name), (7, "bare"))
         self.assertEqual([tuple(p) for p in family("scale").params][2:4], [("factor", 4, True), ("small", 2, False)])
+
+    def test_classes_of_numpy_are_element_types(self):
+        e = engine()
+        for name, dtype in (("i8", np.int8), ("f16", np.float16), ("i8", np.dtype("i1"))):
+            self.assertEqual(*(e.compile(sett.kernels.gemm_wgmma, target="cpu", dtype=t).key for t in (name, dtype)))
+        with self.refused(Status.E_DTYPE, "option dtype is an integer or an element type, <class 'int'> is neither"):
+            e.compile(sett.kernels.gemm_wgmma, target="cpu", dtype=int)
 
     def test_a_file_beside_the_program(self):
         self.addCleanup(os.chdir, os.getcwd())
