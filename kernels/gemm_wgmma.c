@@ -39,6 +39,12 @@ static int panel_of(const sett_gemm_wgmma_options *o)
     return LINE / bytes_of(o->c);
 }
 
+/* Sums that a thread converts and stores at a time. */
+static int each_of(const sett_gemm_wgmma_options *o)
+{
+    return bytes_of(o->c) == 2 ? 8 : 2;
+}
+
 static bool has_columns(const sett_gemm_wgmma_options *o)
 {
     return columns(o) % panel_of(o) == 0 && columns(o) % 64 == 0;
@@ -61,7 +67,7 @@ static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
 /* The tile, by the M and N that are usual, of what is not given. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
-    sett__either(&o->bm, !o->m || o->m > 128 ? 128 : o->m > 32 ? 64 : o->m > 16 ? 32 : o->m > 8 ? 16 : 8);
+    sett__either(&o->bm, !o->m || o->m > 128 ? 128 : o->m > 32 ? 64 : o->m > 16 ? 32 : 16);
     sett__either(&o->clusters, 132 / cluster_of(o));
     if (o->bn)
         return;
@@ -92,8 +98,8 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     choose_tile(o);
-    if (o->bm != 128 && o->bm != 64 && o->bm != 32 && o->bm != 16 && o->bm != 8)
-        REFUSE(c, ".bm is %d: 128, 64, 32, 16 or 8", o->bm);
+    if (o->bm != 128 && o->bm != 64 && o->bm != 32 && o->bm != 16)
+        REFUSE(c, ".bm is %d: 128, 64, 32 or 16", o->bm);
     sett__in_range(c, "bn", o->bn, 64, 256);
     if (*c->why)
         return;
@@ -109,7 +115,7 @@ static void settle(void *options, choice *c)
 }
 
 struct sett_gemm_place {
-    sett_thr_copy *thread;
+    sett_thr_copy *thread; /* of the copy from registers to the tile */
     sett_arg row, tiler, tile; /* the tile's first row, and the tile from there on */
     int part;
 };
@@ -196,35 +202,48 @@ static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int
     return sett_slice(sett_composition(acc, sett_make_layout(b, T(T(2, 2, n / 8), 1, 1, 2), T(T(1, 2, 4), 0, 0, n / 2))), ALL, ALL, ALL, half);
 }
 
+/* Panel i of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC. */
+static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2s, sett_gemm_place *place, sett_tensor *const from[2], sett_tensor *sC)
+{
+    const int each = each_of(t->o), parts_of = panel_of(t->o) / 2 / each;
+    sett_tensor *held = sett_make_rmem_tensor(b, t->o->c, each);
+    for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
+        place->part = j;
+        sett_arg shape = sett_shape(sett_slice(sett_partition_S(place->thread, t->c), T(ALL, j), 0, 0)); /* as sett_gemm_part gives it */
+        sett_val *sums = sett_load(sett_slice(from[0], T(ALL, j), 0, 0));
+        if (from[1])
+            sums = sett_mul(sett__silu(sums), sett_load(sett_slice(from[1], T(ALL, j), 0, 0)));
+        sett_val *x = t->then(place, sett_reshape(sums, shape), t->user);
+        sett_store(held, sett_reshape(sett_to(x, t->o->c), each));
+        sett_copy_by(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
+    }
+}
+
 /* A warp group's 64 rows, a panel of 128 bytes at a time: threads write it, and one begins its copy when the one of the last tile has
  * read the panel. What lies past the edges is left out, and what lies past the tile. */
 static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
 {
     const sett_dtype d = t->o->c;
-    const int high = t->o->bm < 64 ? t->o->bm : 64, cols = columns(t->o), panel = panel_of(t->o), panels = cols / panel, each = bytes_of(d) == 2 ? 8 : 2, parts_of = cols / 2 / each / panels;
+    const int high = t->o->bm < 64 ? t->o->bm : 64, cols = columns(t->o), panel = panel_of(t->o), panels = cols / panel, each = each_of(t->o);
     sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
     sett_tensor *from[2] = {sett_retile(to, t->o->gated ? sums_of(b, t, acc, 0) : acc), t->o->gated ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
-    sett_tensor *sC = sett_partition_D(to, t->c), *held = sett_make_rmem_tensor(b, d, each);
+    sett_tensor *sC = sett_partition_D(to, t->c);
+    sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
     sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
     sett_gemm_place place = {.thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
-        for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
-            place.part = j;
-            sett_arg shape = sett_shape(sett_slice(sett_partition_S(to, t->c), T(ALL, j), 0, 0)); /* as sett_gemm_part gives it */
-            sett_val *sums = sett_load(sett_slice(from[0], T(ALL, j), 0, 0));
-            if (from[1])
-                sums = sett_mul(sett__silu(sums), sett_load(sett_slice(from[1], T(ALL, j), 0, 0)));
-            sett_val *x = t->then(&place, sett_reshape(sums, shape), t->user);
-            sett_store(held, sett_reshape(sett_to(x, d), each));
-            sett_copy_by(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
-        }
+        if (high == 64)
+            fill_panel(b, t, i, r2s, &place, from, sC);
+        else
+            sett_if (b, sett_lt(warp, high / 16)) /* a warp has 16 rows */
+                fill_panel(b, t, i, r2s, &place, from, sC);
         sett_fence_view_async_shared(b);
         sett_barrier(b, sett_add(group, 1), GROUP);
-        sett_if (b, sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4), 0))
+        sett_if (b, sett_eq(warp, 0))
             sett_tma_store(t->tc, sett_local_tile(t->c, T(high, panel), T(group, i)), sett_local_tile(gC, T(high, panel), T(group, i)));
         sett_tma_store_commit(b);
     }

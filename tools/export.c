@@ -301,20 +301,20 @@ static int compile_all(sett_engine *e, const options *o, sett_dtype t, exported 
     return code;
 }
 
-/* Compiles the source beside the header, by the shell, as $CC may have arguments. base: their path without its end. */
-static int compile_object(const char *base, const char *source)
+/* Compiles the source, with the header in place of the line that includes it, by the shell, as $CC may have arguments. base: the path
+ * without its end. */
+static int compile_object(const char *base, const char *header, const char *source)
 {
-    const char *slash = strrchr(base, '/'), *cc = getenv("CC");
-    char folder[PATH_MAX], object[PATH_MAX + 2];
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - base) + 1 : 1, slash ? base : ".");
-    snprintf(object, sizeof object, "%s.o", slash ? slash + 1 : base);
+    const char *cc = getenv("CC"), *include = strstr(source, "#include \""), *rest = include ? strchr(include, '\n') : NULL;
+    char object[PATH_MAX + 2];
+    snprintf(object, sizeof object, "%s.o", base);
     cc = cc && *cc ? cc : "cc";
-    setenv("CC", cc, 1), setenv("SETT_EXPORT_FOLDER", folder, 1), setenv("SETT_EXPORT_OBJECT", object, 1);
+    setenv("CC", cc, 1), setenv("SETT_EXPORT_OBJECT", object, 1);
     signal(SIGPIPE, SIG_IGN); /* of a compiler that ends early */
-    FILE *to = popen("cd \"$SETT_EXPORT_FOLDER\" && exec $CC -std=c11 -O2 -fPIC -x c -c -o \"$SETT_EXPORT_OBJECT\" -", "w");
+    FILE *to = popen("exec $CC -std=c11 -O2 -fPIC -x c -c -o \"$SETT_EXPORT_OBJECT\" -", "w");
     if (!to)
         return fail("sh: %s", strerror(errno));
-    fputs(source, to);
+    fprintf(to, "%.*s%s%s", rest ? (int)(include - source) : 0, source, rest ? header : "", rest ? rest : source);
     const int status = pclose(to);
     if (!status)
         return EXIT_OK;
@@ -336,9 +336,9 @@ static int write_files(const options *o, const exported *x)
     if (sett_export(x->kernel, x->n, &eo, &header, &source, &err))
         return fail("%s", err.text);
     snprintf(path, sizeof path, "%s.h", base);
-    int code = file_write(path, header, strlen(header));
-    if (!code && object && (code = compile_object(base, source)))
-        unlink(path);
+    int code = object ? compile_object(base, header, source) : EXIT_OK;
+    if (!code)
+        code = file_write(path, header, strlen(header));
     path[strlen(path) - 1] = 'c';
     if (!code && !object)
         code = file_write(path, source, strlen(source));

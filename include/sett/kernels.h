@@ -209,7 +209,7 @@ typedef struct sett_gemm_wgmma_options {
     int clusters; /* at most so many stay, and take tile after tile: as many as the device runs at once; 0: 66, an H200's, or 132 blocks */
     int gated;    /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
-    int bm;       /* rows of A of a block's tile: 128, whose clusters of two blocks share B; 64, 32, 16 or 8: blocks by themselves, for few rows */
+    int bm;       /* rows of A of a block's tile: 128, whose clusters of two blocks share B; 64, 32 or 16: blocks by themselves, for few rows */
     int m, n;     /* M and N of most launches, by which bm and bn are chosen where these are 0; 0: large. Others are as right, and slower. What is chosen
                    * is one kernel whatever chose it: both become 0 */
 } sett_gemm_wgmma_options;

@@ -151,14 +151,24 @@ static bool same_permutation(const sett__ctx *c, sett_arg x, sett_arg y)
     return !l[0] && !l[1] ? true : l[0] && l[1] && sett__same_shape(l[0]->shape, l[1]->shape) && sett__same_shape(l[0]->stride, l[1]->stride);
 }
 
+/* Is the thread of each place along the mode the same, however the layouts write it? */
+static bool same_threads(const sett__ctx *c, const sett_tiled_mma *x, const sett_tiled_mma *y, int mode)
+{
+    const sett_layout *l[2];
+    for (int i = 0; i < 2; i++) {
+        const sett_layout *thr = (i ? y : x)->thr;
+        l[i] = sett__coalesce(c, sett__make(c, sett__kid(thr->shape, mode + 1), sett__kid(thr->stride, mode + 1))); /* of vmnk */
+        if (sett__layout_poison(l[i]))
+            return true; /* said already */
+    }
+    return sett__same_shape(l[0]->shape, l[1]->shape) && sett__same_shape(l[0]->stride, l[1]->stride);
+}
+
 bool sett__same_split(const sett__ctx *c, const sett_tiled_mma *x, const sett_tiled_mma *y, int mode)
 {
     if (x == y)
         return true;
-    const int i = mode + 1; /* of vmnk */
-    const bool threads = x->thrs[mode] == y->thrs[mode] &&
-                         (x->thrs[mode] == 1 || (sett__same_shape(sett__kid(x->thr->shape, i), sett__kid(y->thr->shape, i)) &&
-                                                    sett__same_shape(sett__kid(x->thr->stride, i), sett__kid(y->thr->stride, i))));
+    const bool threads = x->thrs[mode] == y->thrs[mode] && (x->thrs[mode] == 1 || same_threads(c, x, y, mode));
     return threads && same_permutation(c, x->perm[mode], y->perm[mode]);
 }
 

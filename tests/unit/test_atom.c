@@ -297,6 +297,8 @@ START_TEST(other_sources)
     sett_tensor *acc = sett_make_fragment_C(w.mma, sett_partition_C(sett_get_slice(flat, 0), w.g)); /* m16n8k8 has C as m16n8k16 */
     sett_tensor *hand = sett_make_fragment_B(w.mma, sett_composition(w.g, sett_make_layout(w.b, T(4, 4, 4))));
     (void)hand;
+    sett_tiled_mma *four = sett_make_tiled_mma(w.warp, T(4, 1, 1), T(64, 32, 16)), *nested = sett_make_tiled_mma(w.warp, sett_make_layout(w.b, T(T(2, 2), 1, 1), T(T(1, 2), 0, 0)), T(64, 32, 16));
+    sett_make_fragment_A(four, sett_partition_A(sett_get_slice(nested, 0), w.s)); /* the same threads, written otherwise */
     /* the sum of a product in f16, laid out as A of the next one by hand */
     sett_tiled_mma *f16 = sett_make_tiled_mma(sett_mma_sync(w.b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F16), T(2, 2, 1), T(32, 32, 16));
     sett_tensor *p = sett_make_fragment_C(f16, sett_partition_shape_C(f16, T(64, 64)));

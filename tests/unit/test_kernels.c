@@ -364,7 +364,7 @@ static const struct {
     BAD(gemm_wgmma, ".bn is 72: it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .bn = 72),
     BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
     BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .stages = 4),
-    BAD(gemm_wgmma, ".bm is 24: 128, 64, 32, 16 or 8", .dtype = SETT_BF16, .bm = 24),
+    BAD(gemm_wgmma, ".bm is 24: 128, 64, 32 or 16", .dtype = SETT_BF16, .bm = 24),
     BAD(gemm_wgmma, ".m is -1: from 0 to 2147483647", .dtype = SETT_BF16, .m = -1),
     BAD(attention, ".dtype is f32: f16 or bf16", .dtype = SETT_F32),
     BAD(attention, ".d is 96: 64 or 128", .dtype = SETT_F16, .d = 96),
