@@ -457,8 +457,8 @@ static PyObject *kernel_call(PyObject *self, PyObject *args, PyObject *names)
         t.device = k->device;
     int r = know_stream(&t);
     if (!r) {
-        WITHOUT_LOCK(s, sett_launch_n(k->kernel, (sett_stream){t.device, t.handle}, t.n, t.bind, &err));
-        r = PyErr_Occurred() ? -1 : 0; /* a handler's */
+        WITHOUT_LOCK(s, k->engine, sett_launch_n(k->kernel, (sett_stream){t.device, t.handle}, t.n, t.bind, &err));
+        r = PyErr_Occurred() ? -1 : 0; /* a handler's or a print function's */
     }
     drop(&t);
     if (s && !r)
@@ -603,7 +603,7 @@ static int enter(call *c)
 static PyObject *leave(call *c, sett_status s, const char *text)
 {
     atomic_flag_clear_explicit(&c->busy, memory_order_release);
-    if (PyErr_Occurred()) /* a handler's */
+    if (PyErr_Occurred()) /* a handler's or a print function's */
         return NULL;
     if (s)
         fail(c->k->st, s, text);
@@ -622,7 +622,7 @@ static PyObject *call_run(PyObject *self, PyObject *args, PyObject *names)
     if (find_stream(c->k->st, stream, c->from, c->device, &handle) || enter(c))
         return NULL;
     sett_status s;
-    WITHOUT_LOCK(s, sett_call_run(c->call, (sett_stream){c->device, handle}));
+    WITHOUT_LOCK(s, c->k->engine, sett_call_run(c->call, (sett_stream){c->device, handle}));
     if (s)
         PyOS_snprintf(text, sizeof text, "%.100s: %s", c->k->name, sett_status_text(s));
     return leave(c, s, text);
@@ -765,10 +765,7 @@ static int start(PyObject *module)
         if (!(st->word[i] = PyUnicode_InternFromString(word_text[i])))
             return -1;
     st->version = Py_BuildValue("ii", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
-    PyObject *poll = PyLong_FromVoidPtr((void *)(uintptr_t)look_for_signals);
-    const int added = poll ? PyModule_AddObjectRef(module, "look_for_signals", poll) : -1;
-    Py_XDECREF(poll);
-    return added || !st->version || add_type(module, &kernel_spec, "Kernel", &st->kernel_type) || add_type(module, &call_spec, "Call", &st->call_type) ||
+    return add_callbacks(module) || !st->version || add_type(module, &kernel_spec, "Kernel", &st->kernel_type) || add_type(module, &call_spec, "Call", &st->call_type) ||
             add_type(module, &view_spec, "View", &st->view_type) ? -1 : 0;
 }
 
@@ -785,7 +782,7 @@ static void finish(void *module)
         Py_CLEAR(st->word[i]);
 }
 
-static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"polling", is_polling, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"inside", is_inside, METH_O, NULL}, {"forked", forked, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)start}, {0, NULL}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "sett._fast", NULL, sizeof(state), functions, slots, NULL, NULL, finish};
 

@@ -148,7 +148,7 @@ class Kernel(_fast.Kernel):
     kernel(x, y, 2.0) checks the arguments and launches: tensors (anything with DLPack: PyTorch, NumPy, CuPy, JAX ...), numbers,
     bytes for a struct, in order of declaration or by name; then symbols that no tensor gives. On a GPU the launch is asynchronous, on
     the stream that the tensors' framework works on now, or on `stream`. On the CPU it has ended when the call returns; what a handler of
-    signals raises meanwhile, as KeyboardInterrupt, ends it early."""
+    signals or the engine's print function raises meanwhile, as KeyboardInterrupt, ends it early."""
 
     __slots__ = ("_options",)
 
@@ -305,6 +305,7 @@ class _Uses:
 
 _all_uses: "weakref.WeakSet[_Uses]" = weakref.WeakSet()
 os.register_at_fork(after_in_child=lambda: [uses.renew() for uses in _all_uses] and None)
+os.register_at_fork(after_in_child=_fast.forked)
 
 
 class Engine:
@@ -312,7 +313,7 @@ class Engine:
 
     cache_dir: where compiled kernels are kept; "" keeps none; None: $SETT_CACHE_DIR, else below the home folder. cache_layers:
     folders and packs that are only read. Relative paths are of the current folder. sealed: a kernel that is not cached is an error, never a compile. log(level, component,
-    message) and print(text) may be called from any thread, and must not call sett. Any number of threads may use an engine.
+    message) and print(text) may be called from any thread; log must not call sett, and print may launch and cancel. Any number of threads may use an engine.
     It closes when it is garbage; close() or `with` does it at once."""
 
     def __init__(
@@ -366,7 +367,9 @@ class Engine:
         if log is not None:
             self._options.log = _c.LOG(lambda _, level, component, message: log(names[level], _c.decoded(component), _c.decoded(message)))
         if print is not None:
-            self._options.print = _c.PRINT(lambda _, text, n: print(_c.decoded(text[:n])))
+            self._options.print = _c.PRINT(_fast.print_text)
+            self._options.printer = (print, id(self))
+            self._options.user = id(self._options.printer)
         handle = _c.P()
         _c.check(_c.lib.sett_engine_open, C.byref(handle), C.byref(self._options))
         self._handle = handle
@@ -381,8 +384,8 @@ class Engine:
     def close(self) -> None:
         """Closes the engine, after calls of other threads have returned, and what is still being written to the cache. Launches of its
         kernels then raise E_CLOSED."""
-        if _fast.polling():
-            raise Error(Status.E_ARGUMENT, "a handler of signals cannot close an engine while its thread runs a kernel on the CPU")
+        if _fast.inside(id(self)):
+            raise Error(Status.E_ARGUMENT, "a handler of signals or a print function cannot close an engine while its thread runs a kernel of it")
         self._uses.end()
         self._close()
 

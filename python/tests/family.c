@@ -46,6 +46,20 @@ static void spin(sett_build *b, const void *user)
         sett_set(n, sett_at(X, 0), 0);
 }
 
+/* Four blocks that do so and print. */
+static void chat(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_I32, sett_make_layout(b, T1(1)));
+    sett_tensor *n = sett_var(b, SETT_I32, 1);
+    sett_grid(b, 4);
+    sett_block(b, 1);
+    sett_while (b, sett_ne(sett_at(n, 0), 0)) {
+        sett_set(n, sett_at(X, 0), 0);
+        sett_printf(b, "{}", sett_at(n, 0));
+    }
+}
+
 /* Y[i] = a (i + n) for i < M: a struct by value, a Boolean, a symbol that no tensor gives. */
 static void ramp(sett_build *b, const void *user)
 {
@@ -93,6 +107,7 @@ FAMILY(scale, scale, OPTIONS, .defaults = &plain, .wanted = even);
 FAMILY(bare, scale, OPTIONS);
 FAMILY(talk, talk);
 FAMILY(spin, spin);
+FAMILY(chat, chat);
 FAMILY(ramp, ramp);
 FAMILY(numbers, numbers);
 extern const int no_family;

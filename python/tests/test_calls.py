@@ -391,8 +391,9 @@ class Threads(Case):
         seen = []
 
         def gentle(_signal, _frame):
-            with self.refused(Status.E_ARGUMENT, "a handler of signals cannot close an engine while its thread runs a kernel"):
+            with self.refused(Status.E_ARGUMENT, "cannot close an engine while its thread runs a kernel"):
                 e.close()
+            sett.Engine(cache_dir="", no_gpu=True).close()
             k(np.zeros(1, "i4"))
             seen.append(True)
             if len(seen) == 2:
@@ -414,6 +415,83 @@ class Threads(Case):
                     self.assertEqual(len(seen), 2)
                     seen.clear()
                 k(np.zeros(1, "i4"))
+
+    @contextlib.contextmanager
+    def chats(self, threads, say):
+        """An engine whose kernels print by say(text), launches of one that prints for ever while n[0] is not 0, and n."""
+        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000, cpu_threads=threads, print=say) as e:
+            k, n = e.compile(family("chat"), target="cpu"), np.ones(1, "i4")
+            yield e, (lambda: k(n), k.prepare(n)), n
+
+    def test_a_print_function_launches(self):
+        """As does a handler of signals that runs in it; neither closes the engine, and either may close another."""
+
+        def work(*_):
+            with self.refused(Status.E_ARGUMENT, "cannot close an engine while its thread runs a kernel"):
+                e.close()
+            with sett.Engine(cache_dir="", no_gpu=True) as other:
+                other.compile(family("spin"), target="cpu")(zero)
+            quiet(zero)
+            n[0] = 0
+
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, work))
+        for threads in (1, 3):
+            for say in (work, lambda _: signal.raise_signal(signal.SIGUSR1)):
+                with self.chats(threads, say) as (e, runs, n):
+                    quiet, zero = e.compile(family("spin"), target="cpu"), np.zeros(1, "i4")
+                    for run in runs:
+                        n[0] = 1
+                        run()
+
+    def test_what_a_print_function_raises_ends_the_launch(self):
+        class Enough(Exception):
+            pass
+
+        def say(_text):
+            if not on_another or threading.get_ident() != here:
+                said.append(True)
+                act()
+
+        def enough():
+            raise Enough
+
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        here = threading.get_ident()
+        for threads, on_another, act, want in ((1, False, enough, Enough), (3, False, enough, Enough), (3, True, enough, Enough),
+                (1, False, sys.exit, SystemExit), (1, False, lambda: signal.raise_signal(signal.SIGINT), KeyboardInterrupt)):
+            with self.chats(threads, say) as (_, runs, _):
+                for run in runs:
+                    said = []
+                    with self.assertRaises(want):
+                        run()
+                    self.assertEqual(len(said), 1)  # and is not called again
+
+    def test_an_exception_of_one_of_two_launches(self):
+        """That a thread of the library prints for one of several is known, not for which: all go on."""
+        lost, here = [], set()
+
+        def say(_text):
+            if threading.get_ident() not in here and len(here) == 2 and not lost:
+                raise ValueError
+
+        def end(said):
+            lost.append(said.exc_type)
+            n[0] = 0
+
+        def launch():
+            here.add(threading.get_ident())
+            run()
+            ended.append(True)
+
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = end
+        with self.chats(3, say) as (_, (run, _), n):
+            ended, threads = [], [threading.Thread(target=launch) for _ in range(2)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        self.assertEqual((lost[0], ended), (ValueError, [True, True]))
 
     def test_a_prepared_call_is_for_one_thread(self):
         with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000) as e:
