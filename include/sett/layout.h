@@ -204,8 +204,8 @@ SETT_API sett_layout *sett_make_composed_layout_at(sett_site, const sett_layout 
 #define sett_make_composed_layout(inner, offset, outer) sett_make_composed_layout_at(SETT_HERE, inner, SETT_A(offset), outer)
 /* The layout in units of new_bits instead of old_bits: (32,4):(1,32) from 8 to 32 bits is (8,4):(1,8). A contiguous
  * mode needs a static stride: dynamic ones are taken to be whole units of both, and not 1. Narrower units need such a mode, if
- * only of one element, to hold the parts of each (SETT_E_ARGUMENT); wider ones need extents and strides that are whole units, or
- * parts that divide one (SETT_E_DIVIDE). */
+ * only of one element, to hold the parts of each; wider ones need extents and strides that are whole units, or parts
+ * that divide one (SETT_E_DIVIDE). */
 SETT_API sett_layout *sett_recast_layout_at(sett_site, int new_bits, int old_bits, const sett_layout *);
 #define sett_recast_layout(new_bits, old_bits, l) sett_recast_layout_at(SETT_HERE, new_bits, old_bits, l)
 

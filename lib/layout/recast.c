@@ -99,8 +99,8 @@ static sett_layout *rescale(const sett__ctx *c, const sett_layout *l, int64_t n,
     sett_layout *inner = l->has_inner == 2 ? rescale(c, l->inner, n, wider) : NULL;
     if (inner && sett__layout_poison(inner))
         return inner;
-    SETT__FAIL_IF(c->b, c->site, c->func, !wider && l->has_inner != 2 && !has_adjacent(l), sett__poison_layout(c->b), SETT_E_ARGUMENT,
-        "invalid: no mode of %s has stride 1, to hold the %lld units of an element: append a mode 1:1", sett__layout_text(c->b, l), (long long)n);
+    SETT__FAIL_IF(c->b, c->site, c->func, !wider && l->has_inner != 2 && !has_adjacent(l), sett__poison_layout(c->b), SETT_E_DIVIDE,
+        "divisibility: no mode of %s has stride 1, to hold the %lld units of an element: append a mode 1:1", sett__layout_text(c->b, l), (long long)n);
     leaf r = each_leaf(c, (leaf){l->shape, l->stride}, n, wider ? to_wider : to_narrower);
     sett_layout *out = sett__rewrap(c, l, sett__own(c, r.s, r.d));
     if (sett__layout_poison(out) || !l->has_inner)

@@ -406,7 +406,7 @@ static const struct {
     {e_swizzles, SETT_E_ARGUMENT, "sett_composition: invalid: S<1,0,2> o 0 o 32:1 and S<1,0,3> o 0 o (4,8):(1,4) each have an inner function, and a layout has one: compose what sett_get_nonswizzle_portion gives"},
     {e_composed_mode, SETT_E_ARGUMENT, "sett_composition: invalid: mode 0 would be S<1,0,2> o 0 o (4,8):(1,4), and one mode alone"},
     {e_mixed_basis, SETT_E_ARGUMENT, "sett_right_inverse: invalid: a coordinate is used as a number and as a tuple: (2,3):(1@0,1@0@0)"},
-    {e_recast_apart, SETT_E_ARGUMENT, "sett_recast_layout: invalid: no mode of (4,2):(2,8) has stride 1, to hold the 4 units of an element: append a mode 1:1"},
+    {e_recast_apart, SETT_E_DIVIDE, "sett_recast_layout: divisibility: no mode of (4,2):(2,8) has stride 1, to hold the 4 units of an element: append a mode 1:1"},
     {e_swizzle_inverse, SETT_E_DIVIDE, "sett_right_inverse: invalid: the inverse does not map the swizzle's bits to neighbouring"},
     {e_coordinate, SETT_E_RANK, "sett_complement: invalid: the basis strides point outside the cotarget's coordinates"},
     {e_get, SETT_E_RANK, "sett_get: invalid: no mode -1 in (4,8)"},
