@@ -18,20 +18,28 @@ static int columns(const sett_gemm_wgmma_options *o)
     return o->gated ? o->bn / 2 : o->bn;
 }
 
-/* Blocks that share B, and warp groups of one that multiply, 64 rows each. */
+/* Blocks that share B. */
 static int cluster_of(const sett_gemm_wgmma_options *o)
 {
     return o->bm == 128 ? 2 : 1;
 }
 
-static int groups_of(const sett_gemm_wgmma_options *o)
-{
-    return o->bm == 128 ? 2 : 1;
-}
-
+/* Rows that a block multiplies: wgmma has 64 at least. */
 static int rows_of(const sett_gemm_wgmma_options *o)
 {
-    return 64 * groups_of(o);
+    return o->bm < 64 ? 64 : o->bm;
+}
+
+/* Warp groups that multiply, 64 rows each. */
+static int groups_of(const sett_gemm_wgmma_options *o)
+{
+    return rows_of(o) / 64;
+}
+
+/* Rows of C that a warp group stores. */
+static int stored_rows(const sett_gemm_wgmma_options *o)
+{
+    return o->bm / groups_of(o);
 }
 
 static int panel_of(const sett_gemm_wgmma_options *o)
@@ -55,7 +63,8 @@ static int most_stages(const sett_gemm_wgmma_options *o)
     return (SMEM - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->bn) * LINE);
 }
 
-/* Rounds of blocks that run at once, times what one costs: bn, and a share that each tile has (measured: bench/RESULTS.md). */
+/* What a product takes with this bn, in units of a row of B: the rounds of tiles that run at once, times the tile's rows of B and a constant
+ * for what each tile takes besides. The constant fits the times of bench/RESULTS.md, "tiles of few rows". */
 static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
 {
     enum { SHARE = 32 };
@@ -64,7 +73,7 @@ static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
     return (tiles + o->clusters - 1) / o->clusters * (bn + SHARE);
 }
 
-/* The tile, by the M and N that are usual, of what is not given. */
+/* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
     sett__either(&o->bm, !o->m || o->m > 128 ? 128 : o->m > 32 ? 64 : o->m > 16 ? 32 : 16);
@@ -138,8 +147,9 @@ typedef struct parts {
     void *user;
 } parts;
 
-/* A part of B's tile, (TMA,stages), and its coordinates, (TMA,k): of a cluster what block `part` loads for both, one half of the tile's
- * rows; of .gated the gate's or up's, which lie N rows further on; else all. */
+/* One load of B's tile: its place in shared memory, (TMA,stages), and its coordinates, (TMA,k). In a cluster block `part` loads one half of
+ * the rows for both blocks. Of .gated part 0 is the gate's rows, and part 1 those of up, which are N rows further on in B. In a block by
+ * itself, without .gated, part 0 is the whole tile. */
 static void part_of_b(sett_build *b, const parts *t, sett_arg n, sett_val *part, sett_tensor **sB, sett_tensor **gB)
 {
     sett_tensor *rows = sett_tma_tensor(t->tb);
@@ -224,7 +234,7 @@ static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2
 static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
 {
     const sett_dtype d = t->o->c;
-    const int high = t->o->bm < 64 ? t->o->bm : 64, cols = columns(t->o), panel = panel_of(t->o), panels = cols / panel, each = each_of(t->o);
+    const int high = stored_rows(t->o), cols = columns(t->o), panel = panel_of(t->o), panels = cols / panel, each = each_of(t->o);
     sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
@@ -287,7 +297,7 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     t->tb = o->gated ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
                      : sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = cluster);
     const int bytes = sett_tma_bytes(t->ta) + (1 + o->gated) * sett_tma_bytes(t->tb);
-    const int high = o->bm < 64 ? o->bm : 64;
+    const int high = stored_rows(o);
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, high, panel), .tile = T(high, panel));
     t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
         .multicast = cluster == 2, .relaxed = true);

@@ -210,8 +210,8 @@ typedef struct sett_gemm_wgmma_options {
     int gated;    /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
     int bm;       /* rows of A of a block's tile: 128, whose clusters of two blocks share B; 64, 32 or 16: blocks by themselves, for few rows */
-    int m, n;     /* M and N of most launches, by which bm and bn are chosen where these are 0; 0: large. Others are as right, and slower. What is chosen
-                   * is one kernel whatever chose it: both become 0 */
+    int m, n;     /* M and N of most launches, 0: large. Where bm or bn is 0 it is chosen by them. A launch with another M or N gives the same
+                   * results, and may be slower. sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;

@@ -113,9 +113,9 @@ SETT_API sett_arg sett_partition_shape_at(sett_site, const sett_tiled_mma *, set
  * of the instruction's registers. Where the atom reads the operand from shared memory, the partition of a tensor there is
  * given back as what sett_gemm takes: descriptors, made when they are used. SETT_E_SPACE, SETT_E_DTYPE, SETT_E_ARGUMENT: it
  * is not there, of another type, or no layout that wgmma reads; or it is a partition of another operand, of another atom's
- * values, or of a tiled product whose threads share the matrix otherwise. Slices
- * and tiles (sett_slice, sett_local_tile) of a partition are what it is; what sett_composition, sett_select or a divide lays out anew
- * is anybody's.
+ * values, or of a tiled product whose threads share the matrix otherwise. A slice
+ * or a tile of a partition (sett_slice, sett_local_tile) counts as the partition. A view by sett_composition, sett_select or a divide
+ * does not: it may be any operand.
  * In place of a partition, its shape: sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(128, 256))). */
 SETT_API sett_tensor *sett_make_fragment_at(sett_site, const sett_tiled_mma *, sett_operand, const sett_tensor *partition);
 SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mma *, sett_operand, sett_arg shape);

@@ -19,7 +19,7 @@ typedef struct sett__exported { /* a kernel */
     int n;                               /* of codes */
 } sett__exported;
 typedef struct sett__exporter { /* one a file */
-    atomic_int holder;           /* of the lock over what follows and the handles of its kernels: its process; 0: nobody */
+    atomic_int holder;           /* the process (pid) that holds the lock; 0: none does. The lock guards the fields below and the kernels' handles */
     _Atomic(sett__cuda *) cuda;  /* from the first use on */
     atomic_uint *gate;           /* tells it of a fork; NULL: none */
 } sett__exporter;

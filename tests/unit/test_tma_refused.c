@@ -31,7 +31,8 @@ static parts ready(void)
 }
 #define STAGE(x) sett_slice((x)->s, ALL, ALL, 0)
 #define BAR(x) sett_slice((x)->bar, 0)
-/* One tile of the map, after what ready() made: at byte 16400, 16512 or 17408. */
+/* Shared memory for one tile of the map. It lies behind the arrays of ready(), so its alignment gives its byte: 16 gives 16400, 128 gives 16512,
+ * 1024 gives 17408. */
 #define TILE_AT(x, align) sett_make_smem_tensor((x)->b, SETT_F16, sett_smem_layout((x)->b, SETT_F16, SETT_K_MAJOR, 64, 64), align, .name = "q")
 #define PLAIN(b, dtype, ...) sett_make_smem_tensor(b, dtype, sett_make_layout(b, __VA_ARGS__), 1024, .name = "p")
 
