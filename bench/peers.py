@@ -100,7 +100,7 @@ def device_copy(moved):
         copy = ctypes.CDLL("libcuda.so.1").cuMemcpyDtoDAsync_v2
 
         def run():
-            status = copy(ctypes.c_uint64(s.out.data_ptr()), ctypes.c_uint64(s.x.data_ptr()), ctypes.c_size_t(moved // 2), stream())
+            status = copy(ctypes.c_uint64(s.out.data_ptr()), ctypes.c_uint64(s.x.data_ptr()), ctypes.c_size_t(4 * s.x.numel()), stream())
             assert status == 0, status
 
         return run
