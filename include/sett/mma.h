@@ -161,7 +161,8 @@ SETT_API void sett_mma_commit_at(sett_site, sett_build *);
 SETT_API void sett_mma_wait_at(sett_site, sett_build *, int pending);
 #define sett_mma_commit(b) sett_mma_commit_at(SETT_HERE, b)
 #define sett_mma_wait(b, pending) sett_mma_wait_at(SETT_HERE, b, pending)
-/* What this thread wrote to shared memory is seen by wgmma, behind a barrier that follows. */
+/* Orders what this thread did to shared memory before it and what wgmma, TMA and copies in bulk do behind a barrier
+ * that follows: they see what the thread stored, and overwrite only what it has loaded. */
 SETT_API void sett_fence_view_async_shared_at(sett_site, sett_build *);
 #define sett_fence_view_async_shared(b) sett_fence_view_async_shared_at(SETT_HERE, b)
 /* The atom of a tiled product. */

@@ -39,7 +39,9 @@ SETT_API void sett_mbarrier_inval_at(sett_site, const sett_tensor *bar);
 /* Each thread that calls it arrives once. bar may be a peer's, sett_map_dsmem(bar, rank).
  * .count: arrives so often. .pred: arrives only where it is true.
  * An arrival releases what the thread wrote, and who waits then sees it. .relaxed: it does not. At a peer this saves a
- * fence, and is enough to say that memory has been read. */
+ * fence, and is enough to say that memory has been read.
+ * Loads and copies by TMA or in bulk access memory by different proxies, which an mbarrier does not order. A thread
+ * that has loaded what such a copy then overwrites calls sett_fence_view_async_shared (mma.h) before it arrives. */
 typedef struct sett_mbarrier_args {
     size_t size;
     const sett_tensor *bar;
@@ -116,14 +118,21 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *     tma_store       (no mbarriers)                     the thread's stores have read  stores by TMA, by one thread
  *     order           (no ring) it is the group's turn                                  groups that take turns
  *
- * A GROUP says who arrives. SETT_THREADS(n): each of n threads. SETT_WARPS(n): one lane of each of n warps, behind a
- * sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads, which do not meet before:
- * for consumers that read by wgmma, after their sett_mma_wait. (Others need a sett_barrier before, or a warp may
- * still wait for a phase that ended twice.) All threads of a group make the calls, together. If more threads arrive
- * than the group says, a phase ends too early; if fewer, never. The CPU engine reports an arrival that the count does
- * not have, a phase that ends by other threads than the one before it, for which nobody has waited, and a wait that
- * never ends, with the lines of those who wait. It does not see each stage that is used too early: then the results
- * are wrong. */
+ * A GROUP says who arrives. SETT_THREADS(n): each of n threads. SETT_WARPS(n): one lane of each of n
+ * warps, behind a sett_sync_warp. SETT_WARP_GROUPS(n): one thread of each of n warp groups of 128 threads,
+ * which do not meet before: for consumers that read by wgmma, after their sett_mma_wait. All threads of a
+ * group make the calls, together. If more threads arrive than the group says, a phase ends too early; if
+ * fewer, never. The CPU engine reports an arrival that the count does not have, a phase that ends by other
+ * threads than the one before it, for which nobody has waited, and a wait that never ends, with the lines
+ * of those who wait. It does not see each stage that is used too early: then the results are wrong.
+ *
+ * Copies of a tma_async overwrite what consumers have loaded, by another proxy than loads. So a release by
+ * SETT_THREADS and SETT_WARPS begins with sett_fence_view_async_shared of each thread; then the warp of
+ * SETT_WARPS meets; then they arrive. A release by SETT_WARP_GROUPS has neither fence nor meeting, for
+ * wgmma reads by the proxy of copies. If threads of a warp group load from a stage, each calls
+ * sett_fence_view_async_shared, then sett_barrier for the 128 threads, before the release. (Without the
+ * barrier a warp may also wait for a phase that ended twice.) The other pipelines have no such fence:
+ * stores by threads and sett_cp_async access memory by the proxy of loads. */
 typedef struct sett_pipeline sett_pipeline;
 typedef struct sett_pipeline_state sett_pipeline_state;
 typedef struct sett_group { int count, threads; } sett_group;
@@ -141,8 +150,8 @@ typedef struct sett_group { int count, threads; } sett_group;
  * mode i. Whoever releases a stage releases it to each block whose copies may write it: those that differ from this one in
  * such a mode alone. With A to all blocks of a row and B to all of a column of a cluster of 2 x 2: 1 << 0 | 1 << 1.
  * .cluster_layout: the layout, static, of the ranks of the blocks; 0: that of sett_cluster, (x,y,z).
- * .relaxed: releases to other blocks promise nothing about memory, and cost no fence: enough if the stage was read by wgmma
- * and sett_mma_wait has come, or if what was read is in registers and used.
+ * .relaxed: releases to other blocks promise nothing about memory, and cost no fence of the cluster: enough if the
+ * stage was read by wgmma and sett_mma_wait has come, or if what was read is in registers and used.
  * .commit_to, .release_to: of async, the rank of the block at whose barriers producers, or consumers, arrive; NULL: the own.
  * .defer_sync: the threads do not meet here; sett_pipeline_init_arrive and _wait do it, for many pipelines at once. */
 typedef enum sett_pipeline_kind {

@@ -257,6 +257,13 @@ static sett_val *ask(const sett__ctx *c, const sett_pipeline_state *s, int side)
 }
 
 /* ---- arriving ----------------------------------------------------------------------------------------------- */
+/* Have the consumer's threads loaded what a copy will overwrite? A copy is of another proxy than loads, and an mbarrier does not order
+ * the two. Warp groups read by wgmma, which is of the copy's. */
+static bool loaded_before_copies(const sett_pipeline *p, int side)
+{
+    return side == SETT__EMPTY && p->kind == SETT_PIPELINE_TMA_ASYNC && p->group[side].threads != SETT__WARP_GROUP;
+}
+
 static void arrive(const sett__ctx *c, const sett_pipeline_state *s)
 {
     const sett_pipeline *p = s->pipe;
@@ -267,6 +274,8 @@ static void arrive(const sett__ctx *c, const sett_pipeline_state *s)
         return;
     if (s->arrives)
         args[1] = s->arrives->id;
+    if (loaded_before_copies(p, s->side))
+        sett_fence_proxy_at(c->site, c->b, SETT_PROXY_ASYNC_SHARED);
     if (g->threads == SETT__WARP)
         sett_sync_warp_at(c->site, c->b);
     if (take_stage(c, s, s->at, s->next, &bar))

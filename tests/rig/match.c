@@ -99,3 +99,11 @@ char *match(const char *text, const char *checks)
         return complaint("no CHECK: line", "", 0, checks);
     return check_forbidden(no, count, from, NULL);
 }
+
+int count_in(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        n++;
+    return n;
+}

@@ -9,4 +9,5 @@
 #ifndef SETT_TESTS_MATCH_H
 #define SETT_TESTS_MATCH_H
 char *match(const char *text, const char *checks);
+int count_in(const char *text, const char *what); /* how often it stands there */
 #endif

@@ -217,8 +217,10 @@ static void multiply(sett_build *b, const product *p, sett_pipeline_state *get, 
             sett_for (b, j, 0, TK, 1)
                 sett_set(acc, sett_fma(sett_at(x, row, j), sett_at(y, column, j), sett_at(acc, i)), i);
         }
-        if (p->unit == 128)
+        if (p->unit == 128) { /* of a warp group one thread arrives, and nobody fences what the others loaded */
+            sett_fence_view_async_shared(b);
             sett_barrier(b, 1, 128);
+        }
         if (!early)
             sett_consumer_release(at);
         if (!p->participants)
@@ -408,6 +410,41 @@ START_TEST(loops_have_no_division)
     ptx = ptx_of(e, ring_body, &rings[5], sizeof *rings, "sm_80", &k); /* cp.async, of threads alone */
     ck_assert_msg(strstr(ptx, "cp.async.mbarrier.arrive.noinc.shared.b64") && strstr(ptx, "mbarrier.test_wait.parity.shared.b64") && !strstr(ptx, "fence.mbarrier_init"), "%s", ptx);
     sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
+/* What loads have read is overwritten by copies of another proxy: each thread fences, then the warp meets, then one lane arrives. */
+static void check_release(sett_engine *e, sett_body body, const void *user, size_t size, int fences, const char *tape_has, const char *ptx_has)
+{
+    const sett_compile_options o = {.size = sizeof o, .target = "sm_90a", .user = user, .user_size = size};
+    sett_kernel *k;
+    char *text = tape_of(body, &o), *bad = match(text, tape_has);
+    ck_assert_msg(!bad, "%s", bad);
+    ck_assert_int_eq(count_in(text, "fence.proxy kind=async.shared\n"), fences);
+    sett_text_free(text);
+    if (!e)
+        return;
+    text = ptx_of(e, body, user, size, "sm_90a", &k);
+    ck_assert_msg(!(bad = match(text, ptx_has)), "%s", bad);
+    ck_assert_int_eq(count_in(text, "fence.proxy.async.shared::cta;"), fences);
+    sett_kernel_release(k);
+}
+
+#define TAPE(between) "CHECK: load %\nCHECK: fma\nCHECK: fence.proxy kind=async.shared\nNOT: mbarrier\n" between "CHECK: mbarrier.arrive\nNOT: mbarrier.arrive\n"
+#define PTX(between) "CHECK: ld.shared\nCHECK: fma.rn.f32\nCHECK: fence.proxy.async.shared::cta;\nNOT: mbarrier\n" between "CHECK: mbarrier.arrive{{*}}shared\nNOT: ld.shared\n"
+START_TEST(releases_of_loaded_stages_fence)
+{
+    static const char warps[] = TAPE("CHECK: syncwarp\n"), warps_ptx[] = PTX("CHECK: bar.warp.sync\n");
+    const struct { product p; const char *tape, *ptx; } of[] = {{{.x = 1, .y = 1, .stages = 3, .unit = 32}, warps, warps_ptx},
+        {{.x = 2, .y = 2, .stages = 2, .unit = 32, .relaxed = true, .participants = true}, warps, warps_ptx}, /* to peers, whose copies write the stage */
+        {{.x = 1, .y = 1, .stages = 3, .unit = 1}, TAPE("NOT: syncwarp\n"), PTX("NOT: bar.warp.sync\n")},
+        {{.x = 1, .y = 1, .stages = 3, .unit = 128}, TAPE("CHECK: barrier.sync\nNOT: syncwarp\n"), PTX("CHECK: bar{{*}}.sync\n")}}; /* the body's */
+    sett_engine *e = have_compiler() ? open_engine() : NULL;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        check_release(e, product_body, &of[i].p, sizeof of[i].p, 1, of[i].tape, of[i].ptx);
+    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) /* filled by stores, or cp.async, which are of the proxy of loads */
+        check_release(e, ring_body, &rings[i], sizeof *rings, 0, "CHECK: mbarrier.arrive", "CHECK: mbarrier.arrive");
     sett_engine_close(e);
 }
 END_TEST
@@ -742,6 +779,7 @@ Suite *pipeline_suite(void)
     tcase_add_test(t, an_early_release_is_seen);
     tcase_add_loop_test(t, a_block_fills_another, 0, 3);
     tcase_add_test(t, loops_have_no_division);
+    tcase_add_test(t, releases_of_loaded_stages_fence);
     tcase_add_test(t, participants_cost_nothing);
     tcase_add_loop_test(t, stores_go_through_a_ring, 0, 4);
     tcase_add_loop_test(t, groups_take_turns, 0, 4);

@@ -681,6 +681,7 @@ static void ring(sett_build *b, const void *unused)
         sett_layout *threads = sett_make_layout(b, T(1, 32));
         sett_tensor *crd = sett_local_partition(sett_local_tile(sett_identity_tensor(b, M, sett_sym(b, "K", .div = 8)), T(M, K), T(0, k)), threads, t);
         sett_copy_if(sett_elem_less(crd, T(M, sett_sym(b, "K", .div = 8))), sett_local_partition(sett_slice(r, ALL, ALL, stage), threads, t), sett_local_partition(sett_local_tile(D, T(M, K), T(0, k)), threads, t));
+        sett_fence_view_async_shared(b); /* the stage is loaded, and a copy may overwrite it */
         sett_sync_warp(b);
     }
 }
