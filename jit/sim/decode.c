@@ -638,8 +638,9 @@ static bool is_control(const sett__op *o)
 static sett_status decode(decoder *d, const sett__op *o)
 {
     uint8_t cls = sett__ops[o->code].cls;
-    if (is_control(o))
-        d->last_base = SETT__NONE;
+    bool access = cls == SETT__C_LOAD || cls == SETT__C_STORE || cls == SETT__C_ATOM;
+    if (!access && !(sett__ops[o->code].flags & SETT__P))
+        d->last_base = SETT__NONE; /* control may part there, or another warp go on */
     if (cls >= SETT__COUNT(of_class) || !of_class[cls])
         return fail(d, SETT_E_VERIFY, UNKNOWN);
     return of_class[cls](d, o);

@@ -219,6 +219,60 @@ START_TEST(test_atomics)
 }
 END_TEST
 
+/* What is known of a base is known of one warp: here warp 1's lanes follow each other and warp 0's do not, and each waits for the other
+ * between two accesses by it. */
+START_TEST(test_order_of_each_warp)
+{
+    static const char *const wait[] = {"cluster.arrive\ncluster.wait\n", "barrier\n"};
+    for (size_t k = 0; k < SETT__COUNT(wait); k++)
+        for (int plain = 0; plain < 2; plain++) {
+            char text[1024];
+            pair p;
+            snprintf(text, sizeof text, A_D "block 64\n%s%%5 = load i32 %%2[%%0] align 4\n%%6 = load i32 %%2[%%5 + 100] align 4\n%sstore %%3[%%5] i32 %%6 align 4\n", IDS, wait[k]);
+            job j = pair_job(&p, text, 1, 64);
+            j.plain = plain;
+            for (int i = 0; i < 32; i++)
+                p.a[i] = i ^ 5;
+            runs(&j);
+            for (int i = 0; i < 64; i++)
+                ck_assert_int_eq(p.d[i], i + 100);
+        }
+}
+END_TEST
+
+/* A store to an array that nothing reads is a fault where it is outside, faster or not. */
+START_TEST(test_outside_unread)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        pair p;
+        job j = pair_job(&p, A_D "block 32\n" IDS "%4 = rmem i32x8\nstore %4[%0] i32 %0 align 4 @ a.c:5 f\n%5 = rmem i32x1\nstore %5[0] i32 %0 align 4\n%6 = load i32 %5[0] align 4\n"
+                         "store %3[%0] i32 %6 align 4\n", 1, 32);
+        j.plain = plain;
+        faults(&j, "a.c:5: store to a register array: element 8 of 8 (byte 32) is outside, block (0,0,0) thread (8,0,0), kernel k");
+    }
+}
+END_TEST
+
+/* What a volatile load gave stays what it was: others may write there before it is used again. */
+START_TEST(test_volatile_is_read_once)
+{
+    static const char *const how[] = {"", " volatile"};
+    for (int k = 0; k < 2; k++) {
+        char text[1024];
+        sett__tape t = {0};
+        sett__program *p;
+        sett_error e = {.status = SETT_OK};
+        snprintf(text, sizeof text, A_D "block 32\n%s%%4 = load i32 %%2[%%0] align 4%s\n%%5 = const i32 5\n%%6 = add i32 %%4, %%5\n%%7 = mul i32 %%6, %%4\nstore %%3[%%0] i32 %%7 align 4\n", IDS, how[k]);
+        parse(&t, text);
+        ck_assert_msg(!sett__program_make(&t, false, &p, &e), "%s", e.text);
+        ck_assert_uint_eq(p->n_lazy, !k);
+        ck_assert_uint_eq(p->n_access, k ? 0 : 2);
+        sett__program_free(p);
+        sett__tape_free(&t);
+    }
+}
+END_TEST
+
 Suite *sim_memory_suite(void)
 {
     Suite *s = suite_create("sim_memory");
@@ -234,6 +288,9 @@ Suite *sim_memory_suite(void)
     tcase_add_test(c, test_elements);
     tcase_add_test(c, test_poison);
     tcase_add_test(c, test_atomics);
+    tcase_add_test(c, test_order_of_each_warp);
+    tcase_add_test(c, test_outside_unread);
+    tcase_add_test(c, test_volatile_is_read_once);
     suite_add_tcase(s, c);
     return s;
 }

@@ -191,7 +191,8 @@ bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
 }
 
 /* ---- what need not be copied into a frame ----------------------------------------------------------- */
-/* A value that is loaded and used by arithmetic before anything can write to memory may be read where it lies.
+/* A value that is loaded and used by arithmetic before anything can write to memory may be read where it lies, by each use again: not
+ * one that others may change meanwhile.
  * `now` counts the ops that may write, and those where control parts or joins. */
 typedef struct lazies {
     const sett__tape *tape;
@@ -206,7 +207,7 @@ static bool lazy_load(const lazies *z, uint32_t v)
     const sett__op *o = &z->tape->op[v];
     const sett__slot *s = &z->slot[v];
     bool whole = o->n == 1 || s->flat || z->tape->op[z->tape->arg[o->args]].code == SETT__RMEM;
-    return o->dtype != SETT_BOOL && s->lg <= 3 && whole;
+    return o->dtype != SETT_BOOL && s->lg <= 3 && whole && !sett__attr(z->tape->arg, o, SETT__AT_ACCESS_VOLATILE);
 }
 
 static void note_made(lazies *z, uint32_t v)

@@ -397,12 +397,18 @@ static void join_accesses(draft *d)
 }
 
 /* ---- what is left ---------------------------------------------------------------------------------- */
+/* A store at a place that the launch decides may be a fault, whoever reads the array. */
+static bool is_unread(const draft *d, const sett__op *o)
+{
+    const uint32_t *a = args(d, o);
+    return o->code == SETT__STORE && d->op[a[0]].code == SETT__RMEM && !d->live[a[0]] && a[1] == SETT__NONE;
+}
+
 static void find_live(draft *d)
 {
     for (uint32_t v = d->from->n_op; v-- > 0;) {
         const sett__op *o = &d->op[v];
-        bool pure = sett__ops[o->code].flags & SETT__P || sett__ops[o->code].cls == SETT__C_ROOT;
-        bool unread = o->code == SETT__STORE && d->op[args(d, o)[0]].code == SETT__RMEM && !d->live[args(d, o)[0]];
+        bool pure = sett__ops[o->code].flags & SETT__P || sett__ops[o->code].cls == SETT__C_ROOT, unread = is_unread(d, o);
         d->live[v] = !d->dropped[v] && !unread && (d->live[v] || !pure);
         for (int i = 0; i < o->n_args && d->live[v]; i++)
             if (args(d, o)[i] != SETT__NONE)
