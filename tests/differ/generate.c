@@ -348,6 +348,8 @@ int gen_load(gen *g, int d, int n)
     const int room = b->elements * size_of(b->dtype) / size_of(d), per = g->threads * g->c->blocks;
     stmt s = {.code = SETT__LOAD, .dtype = (uint8_t)d, .n = (uint16_t)n, .n_arg = 4, .arg = {(int16_t)root, NO_ARG, NO_ARG, NO_ARG}};
     int step = 1;
+    if (room < n)
+        return NO_ARG;
     while (step < n && step < 8)
         step *= 2;
     if (gen_below(g, 3) && per * step + n + 4 <= room) { /* what follows each other, by thread */

@@ -80,12 +80,12 @@ static bool touch_shared(model *m, int thread, size_t at, size_t n, how h)
     return true;
 }
 
-static bool touch_global(model *m, int buffer, int thread, size_t at, size_t n, how h)
+static bool touch_global(model *m, int which, int thread, size_t at, size_t n, how h)
 {
-    const int me = m->block * m->threads + thread + 1, kind = m->c->b[buffer].kind;
+    const int me = m->block * m->threads + thread + 1, kind = m->c->b[which].kind;
     if (kind == BUFFER_READ || kind == BUFFER_SUMS)
         return h == (kind == BUFFER_READ ? READS : ADDS) || wrong(m, "global memory is used as it may not be");
-    for (int16_t *o = m->owner[buffer] + at; o < m->owner[buffer] + at + n; o++) {
+    for (int16_t *o = m->owner[which] + at; o < m->owner[which] + at + n; o++) {
         if (*o && *o != me)
             return wrong(m, "a race in global memory");
         *o = (int16_t)me;

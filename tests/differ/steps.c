@@ -195,6 +195,8 @@ static void copy_shared(gen *g, int root)
     if ((bytes != 4 && bytes != 8 && bytes != 16) || size > 8)
         return write_shared(g, root, false);
     const int n = bytes / size, room = b->elements * sett__dtype_bytes((sett_dtype)b->dtype) / bytes;
+    if (!room)
+        return write_shared(g, root, false);
     stmt s = {.code = SETT__CPASYNC, .n_arg = 6, .bytes = (uint8_t)bytes, .of = (uint8_t)size, .arg = {(int16_t)root, NO_ARG, NO_ARG, (int16_t)in, NO_ARG, NO_ARG}};
     s.arg[1] = (int16_t)scaled(g, g->local, n);
     s.arg[4] = (int16_t)scaled(g, gen_index(g, room), n);
