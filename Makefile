@@ -56,7 +56,7 @@ KERNELS_OBJ := $(call obj,kernels)
 REMOTE := $(if $(shell pkg-config --exists libcurl hiredis openssl 2>/dev/null && echo yes),$(B)/libsett-remote.so)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
-BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/kernels.c,$(wildcard bench/*.c))) $(B)/libbench.so
+BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 
 .PHONY: all wheel wheel-file wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall sbom deb setup lint clean help
 .DELETE_ON_ERROR:
@@ -147,9 +147,7 @@ WITH_SETT = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN
 $(B)/sett: private LIBS = $(WITH_SETT):$$ORIGIN/../lib'
 $(B)/sett: $(call obj,tools) $(B)/obj/lib/base/words.o
 $(B)/demo: $(addprefix $(B)/obj/,tools/demo/demo.o tools/file.o tools/npy.o lib/base/words.o)
-$(B)/libbench.so: private LINK = -shared
-$(B)/libbench.so: $(B)/obj/bench/kernels.o
-$(B)/demo $(B)/libbench.so: private LIBS = $(WITH_SETT)'
+$(B)/demo: private LIBS = $(WITH_SETT)'
 $(filter $(B)/bench/%,$(BENCHES)): private LIBS = $(WITH_SETT)/..'
 $(filter $(B)/bench/%,$(BENCHES)): $(B)/bench/%: $(B)/obj/bench/%.o
 $(B)/sett $(B)/demo $(BENCHES): $(KERNELS_OBJ) $(B)/libsett.so

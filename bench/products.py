@@ -1,72 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sett_gemm_wgmma, whose tile is chosen by M and N, beside torch's products (cuBLAS and cuBLASLt): the shapes of LLaMA-3.1-8B at few rows
-and many, bf16, and fp8. Each result is compared. Every way is a CUDA graph of 10 products, so that no host is timed. Rounds in random
-order, medians. Prints Markdown.
+"""sett_gemm_wgmma, whose tile is chosen by M and N, beside torch's products (cuBLAS and cuBLASLt), C (M,N) = A (M,K) times B (N,K) transposed:
+bf16 and fp8. Prints rows of Markdown (gpu.py).
 
-    bench/products.py          with sett and torch installed, on a Hopper GPU"""
+    bench/products.py [main] [few] [fp8] [llama]     with sett and torch installed, on a Hopper GPU; first three: those of README
+    bench/products.py                                without a GPU: small ones on the CPU engine, results alone"""
 
-import statistics
+import functools
+import sys
 
 import torch
-from rounds import device_ms
+from gpu import DEVICE, GPU, Work, beside, engine, head, pick, randn, say, tflops, us, us_and_tflops
 
 import sett
 
-ROUNDS, EACH = 21, 10
-SHAPES = ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336))
+LLAMA = ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336))  # N, K of LLaMA-3.1-8B
 ROWS = (1, 16, 64, 128, 256, 512, 1024, 4096)
 
 
-def graph_of(way):
-    way()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(EACH):
-            way()
-    return graph.replay
+def kernel(dtype, plain, **tile):
+    return engine.compile(sett.kernels.gemm_wgmma, dtype=dtype, plain=plain, **tile)
 
 
-def compare(ways, c, results, tolerance):
-    """Medians of us, of ways that write c, or give their result; the first is sett's, and the ratio is that of the fastest other to it."""
-    c.zero_()
-    ways["sett"]()
-    wrong = ((c.float() - results.float()).abs() / results.float().abs().clamp(min=1)).max().item()
-    assert wrong <= tolerance, wrong
-    times = device_ms({name: graph_of(way) for name, way in ways.items()}, ROUNDS)
-    best = min((name for name in ways if name != "sett"), key=lambda name: statistics.median(times[name]))
-    ratio = statistics.median(b / t for b, t in zip(times[best], times["sett"]))
-    return {name: 1000 / EACH * statistics.median(t) for name, t in times.items()}, ratio
+def way(dtype, tile, plain):
+    """Binds a set to the kernel with this tile, or what chooses one."""
+    k = kernel(dtype, plain, **tile)
+    return lambda s: k.prepare(s.a, s.b, s.out)
 
 
-def bf16(engine):
-    print("| bf16, N x K; us of sett, torch.mm, ratio | " + " | ".join(f"M = {m}" for m in ROWS) + " |\n| --- |" + " --- |" * len(ROWS))
-    for n, k in SHAPES:
-        w = (torch.randn((n, k), device="cuda") * k ** -0.5).bfloat16()
-        cells = []
+def tiles(dtype, m):
+    """Every tile that may suit so many rows, by name."""
+    rows = [bm for bm in (16, 32, 64, 128) if bm == 128 or m <= 4 * bm]
+    return [(f"{bm} x {bn}", functools.partial(way, dtype, {"bm": bm, "bn": bn})) for bm in rows for bn in (64, 128, 192, 256)]
+
+
+def near(tolerance):
+    def right(got, want):
+        return ((got.float() - want.float()).abs() / want.float().abs().clamp(min=1)).max().item() <= tolerance # of NaN it is false
+
+    return right
+
+
+def product(title, dtype, figure, m, n, k, sweep=True):
+    """One row. Few columns of what is small: 128 rows and columns at most."""
+    m, n, k = pick(m, min(m, 128)), pick(n, 128), pick(k, 128)
+    fp8, one = dtype != "bf16", torch.ones((), device=DEVICE)
+
+    def operand(*shape):
+        return randn(*shape).to(torch.float8_e4m3fn if fp8 else torch.bfloat16)
+
+    def make():
+        return {"a": operand(m, k), "b": operand(n, k), "out": torch.empty((m, n), device=DEVICE, dtype=torch.bfloat16)}
+
+    def scaled(s, fast):
+        return torch._scaled_mm(s.a, s.b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+    def want(s):
+        if not GPU:
+            return (s.a.float() @ s.b.float().T).bfloat16()
+        return scaled(s, False) if fp8 else torch.mm(s.a, s.b.T)
+
+    if fp8:
+        peers = {"torch._scaled_mm (cuBLASLt), fast sums": lambda s: lambda: scaled(s, True), "torch._scaled_mm (cuBLASLt)": lambda s: lambda: scaled(s, False)}
+    else:
+        peers = {"torch.mm (cuBLAS)": lambda s: lambda: torch.mm(s.a, s.b.T, out=s.out)}
+    work = Work(f"{title}, {m} x {n} x {k}", figure(2 * m * n * k), make, want, near(2**-6 if fp8 else 2**-7))
+    beside(work, functools.partial(way, dtype, {"m": m, "n": n}), peers if GPU or not fp8 else {}, tiles(dtype, m) if sweep else ())
+    if GPU:
+        s = work.sets[0]
+        way(dtype, {"m": m, "n": n}, 1)(s)()
+        differ = (s.out != want(s)).sum().item()
+        say(f"{work.title}: {differ} of {m * n} elements are not {'cuBLASLt' if fp8 else 'cuBLAS'}'s bits")
+
+
+def main_shapes():
+    for m, n, k in ((8192, 8192, 8192), (4096, 6144, 4096), (8192, 8192, 512)):
+        product("product bf16", "bf16", tflops, m, n, k)
+
+
+def few():
+    for m in (1, 64, 1024):
+        product("product bf16", "bf16", lambda _: us, m, 28672, 4096)
+
+
+def fp8(shapes=((8192, 8192, 8192), (64, 8192, 8192), (4096, 6144, 4096), (16, 28672, 4096))):
+    for m, n, k in shapes:
+        product("product fp8 (e4m3) to bf16", "f8E4M3FN", us_and_tflops, m, n, k)
+
+
+def llama():
+    """LLaMA's products at each number of rows, without a sweep."""
+    for n, k in LLAMA:
         for m in ROWS:
-            a, c = torch.randn((m, k), device="cuda").bfloat16(), torch.empty((m, n), device="cuda", dtype=torch.bfloat16)
-            kernel = engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", m=m, n=n)
-            us, ratio = compare({"sett": kernel.prepare(a, w, c), "torch": lambda a=a, w=w: torch.mm(a, w.T)}, c, torch.mm(a, w.T), 2**-7)
-            cells.append(f"{us['sett']:.1f}, {us['torch']:.1f}, {ratio:.2f}")
-        print(f"| {n} x {k} | " + " | ".join(cells) + " |", flush=True)
+            product("product bf16", "bf16", lambda _: us, m, n, k, sweep=False)
 
 
-def fp8(engine):
-    print("\n| fp8 (e4m3) to bf16 | sett us (TFLOP/s) | torch._scaled_mm with fast sums; without | ratio to the faster |\n| --- | --- | --- | --- |")
-    one = torch.ones((), device="cuda")
-    for m, n, k in ((8192, 8192, 8192), (4096, 6144, 4096), (4096, 28672, 4096), (64, 8192, 8192), (16, 28672, 4096)):
-        a, w = (torch.randn(shape, device="cuda").to(torch.float8_e4m3fn) for shape in ((m, k), (n, k)))
-        c = torch.empty((m, n), device="cuda", dtype=torch.bfloat16)
-
-        def lt(fast, a=a, w=w):
-            return torch._scaled_mm(a, w.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
-
-        kernel = engine.compile(sett.kernels.gemm_wgmma, dtype="f8E4M3FN", m=m, n=n)
-        us, ratio = compare({"sett": kernel.prepare(a, w, c), "fast": lambda: lt(True), "slow": lambda: lt(False)}, c, lt(True), 2**-6)
-        print(f"| {m} x {n} x {k} | {us['sett']:.1f} ({2 * m * n * k / us['sett'] / 1e6:.0f}) | {us['fast']:.1f}; {us['slow']:.1f} | {ratio:.3f} |", flush=True)
+def main():
+    parts = {"main": main_shapes, "few": few, "fp8": fp8, "llama": llama}
+    torch.manual_seed(1)
+    head()
+    for name in sys.argv[1:] or ("main", "few", "fp8"):
+        parts[name]()
 
 
 if __name__ == "__main__":
-    torch.manual_seed(1)
-    bf16(sett.Engine())
-    fp8(sett.Engine())
+    main()

@@ -553,6 +553,20 @@ SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_
 SETT_DEVICE=cpu expect 5 '^default device: cpu, as SETT_DEVICE says$' doctor
 SETT_DEVICE=cuda expect 1 '^sett: SETT_DEVICE is "cuda" in the environment' doctor
 SETT_DEVICE=cuda expect 1 '^default device: [^,]*$' doctor
+# each setting that is misspelt is told, and those that are not stay
+SETT_CPU_ASYNC=nope SETT_ASSERTS=perhaps SETT_DEVICE=cpu "$sett" doctor >"$d/settings" 2>&1
+code=$?
+n=$((n + 1))
+if [ $code != 1 ] || ! grep -qxF 'default device: cpu, as SETT_DEVICE says' "$d/settings" ||
+    [ "$(grep -c '^sett: SETT_' "$d/settings")" != 2 ] ||
+    ! grep -qxF 'sett: SETT_CPU_ASYNC is "nope" in the environment: it is eager, lazy or random:SEED' "$d/settings" ||
+    ! grep -qxF 'sett: SETT_ASSERTS is "perhaps" in the environment: it is 1, 0, true, false, yes, no, on or off' "$d/settings"; then
+    echo "doctor of misspelt settings: exit $code"
+    cat "$d/settings"
+    bad=$((bad + 1))
+fi
+SETT_LOG=loud expect 1 '^sett: SETT_LOG is "loud" in the environment: it is error, warning, info or debug$' doctor
+SETT_CPU_ASYNC=nope expect 1 '^sett: SETT_CPU_ASYNC is "nope" in the environment' cache ls
 "$sett" doctor --cache-dir "$d/fresh" >/dev/null 2>&1
 [ -z "$(find "$d/fresh" -name '*.sett' 2>/dev/null)" ] || { echo 'doctor leaves a kernel in the cache'; bad=$((bad + 1)); }
 grep -q '^compiler: ' "$d/doctor" || { echo "doctor names no compiler"; cat "$d/doctor"; bad=$((bad + 1)); }

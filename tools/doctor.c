@@ -84,14 +84,22 @@ static bool to_stdout(void *user, const char *text, size_t len)
     return fwrite(text, 1, len, stdout) == len;
 }
 
-/* Why $SETT_CACHE_REQUIRED or $SETT_DEVICE refuse an engine is told; without them there is one that says what else there is. */
+/* Of a setting that refuses an engine, the text begins with the variable's name; of a cache that must be there, with the option's. */
+static bool unset_what_refuses(const char *why)
+{
+    char name[40];
+    const char *variable = strncmp(why, "cache_required:", 15) ? why : "SETT_CACHE_REQUIRED";
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(variable, " "), variable);
+    return !strncmp(name, "SETT_", 5) && getenv(name) && !unsetenv(name);
+}
+
+/* Why settings of the environment refuse an engine is told of each; without them there is one that says what else there is. */
 static sett_engine *open_any(const options *o, bool *refused)
 {
-    static const char *const demands[] = {"SETT_CACHE_REQUIRED", "SETT_DEVICE"};
-    sett_engine *e = engine_open(o);
-    for (int i = 0; i < 2 && !e; i++)
-        if (getenv(demands[i]) && !unsetenv(demands[i]) && (e = engine_open(o)))
-            *refused = true;
+    sett_error why = {0};
+    sett_engine *e;
+    while (!(e = engine_open_or(o, &why)) && unset_what_refuses(why.text))
+        *refused = true;
     return e;
 }
 

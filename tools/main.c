@@ -141,10 +141,9 @@ const char *self_path(void)
     return n > 0 ? path : NULL;
 }
 
-sett_engine *engine_open(const options *o)
+sett_engine *engine_open_or(const options *o, sett_error *err)
 {
     sett_engine *e = NULL;
-    sett_error err = {0};
     sett_engine_options eo = {.size = sizeof eo,
         .cache_dir = o->cache_dir,
         .cache_layers = o->layers,
@@ -155,10 +154,16 @@ sett_engine *engine_open(const options *o)
     eo.log = getenv("SETT_LOG") ? NULL : say;
     eo.log_level = SETT_LOG_WARNING;
     hushed = o->layers != NULL;
-    if (sett_engine_open(&e, &eo, &err))
-        fail("%s", err.text);
+    if (sett_engine_open(&e, &eo, err))
+        fail("%s", err->text);
     hushed = false;
     return e;
+}
+
+sett_engine *engine_open(const options *o)
+{
+    sett_error err = {0};
+    return engine_open_or(o, &err);
 }
 
 enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128, COMPLETION = 256 }; /* 1 << index in commands */

@@ -47,6 +47,7 @@ bool option_at(size_t i, int of, option_known *); /* what: as it is of one of th
 void json_string(FILE *, const char *);
 /* The engine that the options ask for. NULL: the reason was printed. */
 sett_engine *engine_open(const options *);
+sett_engine *engine_open_or(const options *, sett_error *); /* the error is told, and left for the caller */
 /* This command's file, for the processes that record and compile; NULL: it is not known. */
 const char *self_path(void);
 /* Warnings are told once of a kind: how many were not told. */

@@ -50,7 +50,7 @@ typedef enum sett_cache_trust { SETT_TRUST_PRIVATE, SETT_TRUST_MAC, SETT_TRUST_O
 typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_toolchain;
 /* ERROR: something is lost. WARNING: the work goes on, slower or without what was asked for. INFO: what was found.
  * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compile", "compiler" (the plug-in),
- * "assembler", "cuda", "memory", "dump" ($SETT_DUMP) or "log". The strings live until the function returns. Any thread may call it,
+ * "assembler", "cuda", "memory" or "dump" ($SETT_DUMP). The strings live until the function returns. Any thread may call it,
  * several at once; it must not call sett. At most ten warnings and errors of one kind are logged in a minute.
  * sett_stats.log_drops counts the rest, and the next one that is logged ends in "(N more like it)". */
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO, SETT_LOG_DEBUG } sett_log_level;
@@ -146,7 +146,8 @@ typedef struct sett_engine_options {
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need
- * one report it, and sett_engine_describe() tells. SETT_E_ARGUMENT: an option is out of range, or $SETT_DEVICE is no device's name.
+ * one report it, and sett_engine_describe() tells. SETT_E_ARGUMENT: an option is out of range, or a
+ * variable $SETT_... of the environment is none of what it may be: the text names variable, value and what is legal.
  * SETT_E_NO_DEVICE: $SETT_DEVICE names a GPU that is not here. SETT_E_IO: only by .cache_required. SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
 /* Closes an engine, after entries that are still being written to the disk cache were written. It ends the launches

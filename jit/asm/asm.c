@@ -40,8 +40,14 @@ sett_status sett__asm_open(sett__asm **to, const sett__asm_config *config, sett_
     }
     a->choice = config->choice;
     a->cuda = config->cuda;
-    a->ptxas.limit_ms = config->timeout_ms ? config->timeout_ms
-                                           : sett__environment_number(config->log, "SETT_JIT_TIMEOUT_MS", USUAL_LIMIT_MS);
+    a->ptxas.limit_ms = config->timeout_ms;
+    sett_status s = config->timeout_ms ? SETT_OK : sett__environment_number("SETT_JIT_TIMEOUT_MS", &a->ptxas.limit_ms, e);
+    if (s) {
+        sett__asm_close(a);
+        return s;
+    }
+    if (!a->ptxas.limit_ms)
+        a->ptxas.limit_ms = USUAL_LIMIT_MS;
     if (!copy_string(&a->want_ptxas, config->ptxas) || !copy_string(&a->want_nvjitlink, config->nvjitlink)) {
         sett__asm_close(a);
         return sett__error(e, SETT_E_MEMORY, "out of memory");

@@ -11,7 +11,6 @@ typedef struct sett__asm_config {
     const char *ptxas, *nvjitlink; /* as in sett_engine_options; NULL: looked for */
     struct sett__cuda *cuda;      /* for the driver's JIT; NULL: there is none */
     int timeout_ms;               /* of one run of ptxas; 0: $SETT_JIT_TIMEOUT_MS, else two minutes */
-    sett__logger *log;            /* gets a line about an assembler that is none; may be NULL */
 } sett__asm_config;
 typedef struct sett__asm_out {
     void *cubin; /* malloc'ed */

@@ -41,11 +41,11 @@ static inline sett_status sett__engine_check(const sett_engine *e, const char *w
 /* As sett_key, of a tape. */
 sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
     sett__digest *key, sett_error *);
-sett_asserts sett__environment_asserts(sett__logger *); /* $SETT_ASSERTS; DEFAULT: it is not set */
+sett_status sett__environment_asserts(sett_asserts *, sett_error *); /* $SETT_ASSERTS; DEFAULT: it is not set */
 
 /* ---- dump.c: $SETT_DUMP --------------------------------------------------------------------------------- */
 typedef enum sett__dump_kind { SETT__DUMP_TAPE = 1, SETT__DUMP_LLVM = 2, SETT__DUMP_PTX = 4, SETT__DUMP_CUBIN = 8 } sett__dump_kind;
-void sett__dump_open(sett_engine *); /* reads $SETT_DUMP */
+sett_status sett__dump_open(sett_engine *, sett_error *); /* reads $SETT_DUMP */
 /* Writes to FOLDER/NAME-KEY.kind, if that kind is wanted and there is anything to write. */
 void sett__dump_write(const sett_engine *, sett__dump_kind, const char *name, const sett__digest *key, const void *, size_t);
 void sett__dump_tape(const sett_engine *, const char *name, const sett__digest *key, const sett__tape *);

@@ -22,27 +22,27 @@ static unsigned kind_of(const char *word, size_t len)
     return len == 3 && !memcmp(word, "all", 3) ? SETT__DUMP_TAPE | SETT__DUMP_LLVM | SETT__DUMP_PTX | SETT__DUMP_CUBIN : 0;
 }
 
-void sett__dump_open(sett_engine *e)
+/* A folder that cannot be made is a warning, as a file that cannot be written. */
+sett_status sett__dump_open(sett_engine *e, sett_error *err)
 {
-    const char *at = secure_getenv("SETT_DUMP");
-    if (!at || !*at)
-        return;
+    const char *text = sett__environment_text("SETT_DUMP"), *at = text;
+    if (!text)
+        return SETT_OK;
     size_t words = strcspn(at, ":");
     const char *folder = at[words] ? at + words + 1 : ".";
-    if (snprintf(e->dump_to, sizeof e->dump_to, "%s", folder) >= (int)sizeof e->dump_to) {
-        sett__log(e, SETT_LOG_WARNING, "dump", "SETT_DUMP: the folder's name is too long");
-        return;
-    }
     for (size_t n; (n = strcspn(at, ",:")), true; at += n + 1) {
         unsigned kind = kind_of(at, n);
         if (!kind)
-            sett__log(e, SETT_LOG_WARNING, "dump", "SETT_DUMP: \"%.*s\" is none of tape, llvm, ptx, cubin, all", (int)n, at);
+            return sett__environment_bad(err, "SETT_DUMP", text, "tape, llvm, ptx, cubin or all, with commas between, and :FOLDER behind them");
         e->dump |= kind;
         if (at[n] != ',')
             break;
     }
-    if (e->dump && mkdir(e->dump_to, 0777) && errno != EEXIST)
+    if (snprintf(e->dump_to, sizeof e->dump_to, "%s", folder) >= (int)sizeof e->dump_to)
+        return sett__error(err, SETT_E_ARGUMENT, "SETT_DUMP in the environment: its folder's name is longer than %zu bytes", sizeof e->dump_to - 1);
+    if (mkdir(e->dump_to, 0777) && errno != EEXIST)
         sett__log(e, SETT_LOG_WARNING, "dump", "SETT_DUMP: %s cannot be made: %s", e->dump_to, strerror(errno));
+    return SETT_OK;
 }
 
 /* A dump's name can be told ahead, so a link that lies there is not followed and a FIFO not waited on. What could not be written

@@ -70,10 +70,12 @@ static sett_status read_options(
     return sett__check_options(func, opt, err);
 }
 
-sett_asserts sett__environment_asserts(sett__logger *log)
+sett_status sett__environment_asserts(sett_asserts *to, sett_error *err)
 {
-    int on = sett__environment_flag(log, "SETT_ASSERTS");
-    return on < 0 ? SETT_ASSERTS_DEFAULT : on ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
+    int on;
+    sett_status s = sett__environment_flag("SETT_ASSERTS", &on, err);
+    *to = on < 0 ? SETT_ASSERTS_DEFAULT : on ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
+    return s;
 }
 
 static void settle_asserts(sett_compile_options *opt, sett_asserts otherwise, bool cpu)
@@ -320,6 +322,7 @@ sett_status sett_record(
 {
     int saved = errno;
     sett_compile_options opt;
+    sett_asserts asserts = SETT_ASSERTS_DEFAULT;
     const char *name;
     char *printed = NULL;
     recorded rec = {0};
@@ -329,7 +332,9 @@ sett_status sett_record(
     *tape = NULL;
     *len = 0;
     sett_status s = read_options("sett_record", options, &opt, &name, err);
-    settle_asserts(&opt, sett__environment_asserts(NULL), !s && opt.target && !strcmp(opt.target, "cpu"));
+    if (!s)
+        s = sett__environment_asserts(&asserts, err);
+    settle_asserts(&opt, asserts, !s && opt.target && !strcmp(opt.target, "cpu"));
     if (!s)
         s = sett__record_body(NULL, body, &opt, false, &rec, err);
     if (s)

@@ -79,13 +79,12 @@ static bool device_parse(const char *text, int *to)
 static sett_status choose_device(sett__runtime *r, bool no_gpu, sett_error *err)
 {
     sett_error why;
-    const char *text = secure_getenv("SETT_DEVICE");
+    const char *text = sett__environment_text("SETT_DEVICE");
     int device = sett__gpu_count(r) ? 0 : SETT_CPU;
-    if (text && *text && !device_parse(text, &device))
-        return sett__error(err, SETT_E_ARGUMENT,
-            "SETT_DEVICE is \"%.60s\" in the environment: it is cpu, gpu or the number of a GPU, and they count from 0", text);
+    if (text && !device_parse(text, &device))
+        return sett__environment_bad(err, "SETT_DEVICE", text, "cpu, gpu or the number of a GPU, and they count from 0");
     r->default_device = no_gpu ? SETT_CPU : device;
-    r->device_why = !text || !*text ? "" : no_gpu ? ", and not what SETT_DEVICE says: the engine was opened with .no_gpu" : ", as SETT_DEVICE says";
+    r->device_why = !text ? "" : no_gpu ? ", and not what SETT_DEVICE says: the engine was opened with .no_gpu" : ", as SETT_DEVICE says";
     if (no_gpu || sett__device(r, &device, &why))
         return SETT_OK;
     return sett__error(err, SETT_E_NO_DEVICE, "SETT_DEVICE is %s in the environment: %s", text, why.text);
@@ -167,26 +166,46 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     return s;
 }
 
-static int environment_sm(sett__logger *log)
+static sett_status environment_sm(int *to, sett_error *err)
 {
-    int sm = sett__environment_number(log, "SETT_CPU_SM", 0);
-    if (!sm || sett__sim_models(sm))
-        return sm;
-    sett__say(log, SETT_LOG_WARNING, "log", "SETT_CPU_SM: %d is none of 75, 80, 86, 89, 90, 100, 120", sm);
-    return 0;
+    static const char *const machines[] = {"75", "80", "86", "89", "90", "100", "120"};
+    int at;
+    sett_status s = sett__environment_word("SETT_CPU_SM", machines, SETT__COUNT(machines), &at, err);
+    *to = at < 0 ? 0 : atoi(machines[at]);
+    return s;
 }
 
-static void read_environment(sett_engine *e)
+static sett_status environment_async(sett__async *to, sett_error *err)
 {
-    e->opt.cache_verify |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_VERIFY") > 0;
-    e->opt.cache_required |= sett__environment_flag(&e->runtime->log, "SETT_CACHE_REQUIRED") > 0;
-    e->opt.cpu_plain |= sett__environment_flag(&e->runtime->log, "SETT_CPU_PLAIN") > 0;
-    e->opt.cpu_fast_mma |= sett__environment_flag(&e->runtime->log, "SETT_CPU_FAST_MMA") > 0;
-    if (!e->opt.cpu_sm)
-        e->opt.cpu_sm = environment_sm(&e->runtime->log);
-    if (!e->opt.cpu_timeout_ms)
-        e->opt.cpu_timeout_ms = sett__environment_number(&e->runtime->log, "SETT_CPU_TIMEOUT_MS", 0);
-    e->asserts = sett__environment_asserts(&e->runtime->log);
+    const char *text = sett__environment_text("SETT_CPU_ASYNC");
+    return !text || sett__async_parse(to, text) ? SETT_OK
+                                                : sett__environment_bad(err, "SETT_CPU_ASYNC", text, "eager, lazy or random:SEED");
+}
+
+/* What the caller's options leave to it. */
+static sett_status read_environment(sett_engine *e, sett_error *err)
+{
+    sett_engine_options *o = &e->opt;
+    const struct {
+        const char *name;
+        bool *to;
+    } flags[] = {{"SETT_CACHE_VERIFY", &o->cache_verify}, {"SETT_CACHE_REQUIRED", &o->cache_required}, {"SETT_CPU_PLAIN", &o->cpu_plain},
+        {"SETT_CPU_FAST_MMA", &o->cpu_fast_mma}};
+    sett_status s = SETT_OK;
+    for (size_t i = 0; i < SETT__COUNT(flags) && !s; i++) {
+        int on;
+        s = sett__environment_flag(flags[i].name, &on, err);
+        *flags[i].to |= on > 0;
+    }
+    if (!s && !o->cpu_sm)
+        s = environment_sm(&o->cpu_sm, err);
+    if (!s && !o->cpu_timeout_ms)
+        s = sett__environment_number("SETT_CPU_TIMEOUT_MS", &o->cpu_timeout_ms, err);
+    if (!s && !o->cpu_async)
+        s = environment_async(&e->runtime->cpu_async, err);
+    if (!s)
+        s = sett__environment_asserts(&e->asserts, err);
+    return s ? s : sett__dump_open(e, err);
 }
 
 /* What launches are asked with. */
@@ -195,11 +214,8 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
     r->cpu_threads = o->cpu_threads;
     r->cpu_timeout_ms = o->cpu_timeout_ms;
     r->cpu_plain = o->cpu_plain;
-    const char *async = o->cpu_async ? o->cpu_async : secure_getenv("SETT_CPU_ASYNC");
-    if (async && *async && !sett__async_parse(&r->cpu_async, async)) {
-        sett__say(&r->log, SETT_LOG_WARNING, "log", "SETT_CPU_ASYNC: \"%s\" is none of eager, lazy, random:SEED", async);
-        r->cpu_async = (sett__async){.policy = SETT__ASYNC_LAZY};
-    }
+    if (o->cpu_async)
+        sett__async_parse(&r->cpu_async, o->cpu_async);
     r->cpu_sm = o->cpu_sm;
     r->cpu_fast_mma = o->cpu_fast_mma;
     r->print = o->print;
@@ -220,16 +236,18 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     if (!e->opt.cpu_threads)
         e->opt.cpu_threads = cores();
     atomic_store(&e->sealed, e->opt.sealed);
-    sett__logger_open(&r->log, &e->opt, &r->count.log_drops);
-    read_environment(e);
-    sett__dump_open(e);
+    s = sett__logger_open(&r->log, &e->opt, &r->count.log_drops, err);
+    if (!s)
+        s = read_environment(e, err);
+    if (s)
+        return s;
     sett__ranges_open();
     tell_runtime(r, &e->opt);
     open_cuda(r, e->opt.no_gpu);
     s = choose_device(r, e->opt.no_gpu, err);
     if (s)
         return s;
-    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, r->cuda, e->opt.compile_timeout_ms, &r->log};
+    const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, r->cuda, e->opt.compile_timeout_ms};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
         s = sett__kernels_open(&e->kernels, err);

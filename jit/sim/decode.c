@@ -352,7 +352,7 @@ static sett_status access(decoder *d, const sett__op *o)
     i.n = store ? d->tape->op[v].n : i.n;
     i.lg = s->lg;
     i.dtype = d->tape->op[v].dtype;
-    *x = (sett__transfer){.predicate = operand(d, o, 2), .value = operand(d, o, 3), .lazy = lazy_of(d, v), .flat = s->flat};
+    *x = (sett__transfer){.predicate = operand(d, o, 2), .value = operand(d, o, 3), .lazy = lazy_of(d, v), .width = s->width};
     sett_status status = find_place(d, o, i.n, o->sub, &x->at);
     if (status)
         return status;

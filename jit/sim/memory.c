@@ -308,12 +308,13 @@ static void move_bytes(const touch *a, int lane, const unsigned char *from, unsi
 }
 
 /* ---- lane by lane ------------------------------------------------------------------------------ */
-/* Between memory and a value's rows: to d, or, where that is NULL, from s. */
+/* Between memory and a value: to d, or, where that is NULL, from s. */
 static inline void move_lanes(const touch *a, unsigned char *d, const unsigned char *s, bool splat, size_t size)
 {
-    bool flat = a->insn->access.flat;
-    size_t lane = flat ? a->insn->n * size : size, row = flat ? size : splat ? 0 : WARP * size, at = 0;
-    for (uint32_t e = 0; e < a->n; e++, at += row)
+    const uint32_t width = a->insn->access.width;
+    const size_t lane = width * size, next = splat ? 0 : size, skip = splat ? 0 : (WARP - 1) * lane;
+    size_t at = 0;
+    for (uint32_t e = 0; e < a->n; e++, at += e % width ? next : next + skip)
         for (int l = 0; l < WARP; l++)
             if (!(a->mask >> l & 1))
                 continue;
@@ -330,7 +331,7 @@ static bool move_pieces(const touch *a, unsigned char *d, const unsigned char *s
     _Alignas(64) unsigned char piece[WARP * PIECE];
     const sett__insn *i = a->insn;
     const sett__wide *wide = a->core->program->wide;
-    if (a->mask != UINT32_MAX || a->root->space == SETT__LOCAL || i->access.flat || !turn_of(a->n) || (size_t)a->n << i->lg != PIECE)
+    if (a->mask != UINT32_MAX || a->root->space == SETT__LOCAL || i->access.width > 1 || !turn_of(a->n) || (size_t)a->n << i->lg != PIECE)
         return false;
     if (!d)
         wide->scatter[i->lg][turn_of(a->n)](piece, s, a->n);
@@ -377,7 +378,7 @@ static void move_each(const touch *a, unsigned char *d, const unsigned char *s, 
 static bool move_parts(const touch *whole, unsigned char *d, const unsigned char *s, bool splat)
 {
     const sett__insn *i = whole->insn;
-    size_t row = (i->access.flat ? 1 : (size_t)WARP) << i->lg, done = 0;
+    size_t row = (i->access.width > 1 ? 1 : (size_t)WARP) << i->lg, done = 0;
     const sett__part *part = whole->core->program->rewritten.part + i->access.parts.first;
     sett__place at = i->access.at;
     touch a = *whole;
@@ -402,7 +403,7 @@ static void load_one(const touch *a, unsigned char *d)
     size_t size = (size_t)1 << i->lg;
     if (a->root->space == SETT__LOCAL)
         memcpy(d, element(a, 0, 0), i->n * WARP * size);
-    else if (i->access.flat)
+    else if (i->access.width > 1)
         sett__spread(d, element(a, 0, 0), (uint32_t)(i->n * size));
     else
         for (uint32_t e = 0; e < i->n; e++)
@@ -437,7 +438,7 @@ static bool load(sett__core *c, sett__warp *w, const sett__insn *i)
     unsigned char *d = sett__at(w, i->d);
     uint32_t lane, count;
     const unsigned char *block = block_of(&a, &lane, &count);
-    bool whole = block && count == WARP, same = i->n == 1 || i->access.flat;
+    bool whole = block && count == WARP, same = i->access.width == i->n;
     if (whole && a.window.ahead)
         expect_next(i, block);
     if (whole && i->access.pieces)
@@ -527,7 +528,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const sett__transfer *x = &i->access;
     bool splat = x->value & SETT__REF_SPLAT && i->n > 1;
-    unsigned char *block = i->n == 1 || x->flat || x->at.base == SETT__NONE ? straight(c, w, i, 1) : NULL;
+    unsigned char *block = x->width == i->n || x->at.base == SETT__NONE ? straight(c, w, i, 1) : NULL;
     if (block && !splat)
         return store_block(c, i, block, x->pieces ? c->lazy[x->lazy] : sett__at(w, x->value));
     touch a;
@@ -536,7 +537,7 @@ bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
         return true;
     uint32_t lane, count;
     block = block_of(&a, &lane, &count);
-    bool whole = block && count == WARP, same = i->n == 1 || i->access.flat;
+    bool whole = block && count == WARP, same = i->access.width == i->n;
     const unsigned char *s = x->pieces ? c->lazy[x->lazy] : sett__at(w, x->value);
     if (whole && same)
         return store_block(c, i, block, s);

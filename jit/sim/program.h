@@ -60,7 +60,7 @@ typedef struct sett__transfer {
     uint32_t lazy, pieces;  /* in core->lazy, and how many pieces of it; pieces 0: the value is in a frame */
     uint32_t bytes, piece;  /* of a whole warp, and of one of its pieces */
     sett__parts parts;      /* of accesses that were joined */
-    bool flat;              /* the value is in memory's order */
+    uint32_t width;         /* elements of a lane that lie side by side in the value; 1: its rows are whole */
     bool straight;          /* no predicate, not a thread's own, and of an order that is known */
 } sett__transfer;
 

@@ -1,44 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the environment that are a number, a yes or no, or one of some words. A value that is none of these is told in the log
- * and counts as not set; so does "", of which nothing is said. A set-uid program has no environment. */
+/* Variables of the environment that are a number, a yes or no, or one of some words. A value that is none of these is an error and no
+ * warning: a run under a setting that does not exist must not look like one under it. "" counts as not set. A set-uid program has no
+ * environment. */
 #include "support.h"
 #include <stdlib.h>
 #include <strings.h>
 
-int sett__environment_word(sett__logger *log, const char *variable, const char *const *words, int n)
+const char *sett__environment_text(const char *variable)
 {
-    char all[160];
     const char *text = secure_getenv(variable);
-    int len = 0;
-    if (!text || !*text)
-        return -1;
-    for (int i = 0; i < n; i++)
-        if (!strcasecmp(words[i], text))
-            return i;
-    for (int i = 0; i < n && len < (int)sizeof all; i++)
-        len += snprintf(all + len, sizeof all - (size_t)len, "%s%s", i ? ", " : "", words[i]);
-    sett__say(log, SETT_LOG_WARNING, "log", "%s: \"%s\" is none of %s", variable, text, all);
-    return -1;
+    return text && *text ? text : NULL;
 }
 
-int sett__environment_flag(sett__logger *log, const char *variable)
+sett_status sett__environment_bad(sett_error *err, const char *variable, const char *text, const char *legal)
+{
+    return sett__error(err, SETT_E_ARGUMENT, "%s is \"%.60s\" in the environment: it is %s", variable, text, legal);
+}
+
+sett_status sett__environment_word(const char *variable, const char *const *words, int n, int *at, sett_error *err)
+{
+    char legal[160];
+    const char *text = sett__environment_text(variable);
+    int len = 0;
+    *at = -1;
+    if (!text)
+        return SETT_OK;
+    for (int i = 0; i < n; i++)
+        if (!strcasecmp(words[i], text)) {
+            *at = i;
+            return SETT_OK;
+        }
+    for (int i = 0; i < n && len < (int)sizeof legal; i++)
+        len += snprintf(legal + len, sizeof legal - (size_t)len, "%s%s", !i ? "" : i + 1 < n ? ", " : " or ", words[i]);
+    return sett__environment_bad(err, variable, text, legal);
+}
+
+sett_status sett__environment_flag(const char *variable, int *on, sett_error *err)
 {
     static const char *const words[] = {"1", "0", "true", "false", "yes", "no", "on", "off"};
-    int at = sett__environment_word(log, variable, words, SETT__COUNT(words));
-    return at < 0 ? -1 : at % 2 == 0;
+    sett_status s = sett__environment_word(variable, words, SETT__COUNT(words), on, err);
+    *on = *on < 0 ? -1 : *on % 2 == 0;
+    return s;
 }
 
-int sett__environment_number(sett__logger *log, const char *variable, int usual)
+sett_status sett__environment_number(const char *variable, int *number, sett_error *err)
 {
-    const char *text = secure_getenv(variable);
-    if (!text || !*text)
-        return usual;
+    const char *text = sett__environment_text(variable), *p = text;
+    char legal[60];
     int64_t n = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9' && n <= INT32_MAX; p++)
+    for (; text && *p >= '0' && *p <= '9' && n <= INT32_MAX; p++)
         n = 10 * n + (*p - '0');
-    if (!*p && n <= INT32_MAX)
-        return n ? (int)n : usual;
-    sett__say(log, SETT_LOG_WARNING, "log", "%s: \"%s\" is no number from 0 to %d", variable, text, INT32_MAX);
-    return usual;
+    if (!text || (!*p && n <= INT32_MAX)) {
+        *number = (int)n;
+        return SETT_OK;
+    }
+    snprintf(legal, sizeof legal, "a number from 0 to %d", INT32_MAX);
+    return sett__environment_bad(err, variable, text, legal);
 }

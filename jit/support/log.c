@@ -16,20 +16,20 @@ static void to_stderr(void *user, sett_log_level level, const char *component, c
     dprintf(STDERR_FILENO, "sett: %s: %s: %s\n", levels[level - 1], component, message);
 }
 
-void sett__logger_open(sett__logger *l, const sett_engine_options *o, atomic_uint_fast64_t *drops)
+sett_status sett__logger_open(sett__logger *l, const sett_engine_options *o, atomic_uint_fast64_t *drops, sett_error *err)
 {
-    const char *env = o->log ? NULL : secure_getenv("SETT_LOG");
+    int level = -1;
     pthread_mutex_init(&l->lock, NULL);
     l->drops = drops;
     atomic_init(&l->fn, o->log);
     l->user = o->user;
     l->level = o->log_level ? o->log_level : SETT_LOG_DEBUG;
-    if (!env || !*env)
-        return;
-    atomic_store(&l->fn, to_stderr);
-    l->level = SETT_LOG_WARNING;
-    int level = sett__environment_word(l, "SETT_LOG", levels, SETT__COUNT(levels));
-    l->level = level < 0 ? SETT_LOG_WARNING : (sett_log_level)(SETT_LOG_ERROR + level);
+    sett_status s = o->log ? SETT_OK : sett__environment_word("SETT_LOG", levels, SETT__COUNT(levels), &level, err);
+    if (level >= 0) {
+        atomic_store(&l->fn, to_stderr);
+        l->level = (sett_log_level)(SETT_LOG_ERROR + level);
+    }
+    return s;
 }
 
 /* held: how many were not told since the last one of this kind. Kinds that there is no room for push out the one that was

@@ -29,7 +29,8 @@ typedef struct sett__logger {
     pthread_mutex_t lock; /* over kinds; not held while fn runs */
     sett__log_kind kind[SETT__LOG_KINDS];
 } sett__logger;
-void sett__logger_open(sett__logger *, const sett_engine_options *, atomic_uint_fast64_t *drops);
+/* SETT_E_ARGUMENT: $SETT_LOG, which is read where .log is NULL. The logger can be used all the same. */
+sett_status sett__logger_open(sett__logger *, const sett_engine_options *, atomic_uint_fast64_t *drops, sett_error *);
 /* logger NULL: nothing happens. component: one of those in engine.h. format: a literal, which also identifies the message's
  * kind. */
 void sett__say(sett__logger *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
@@ -45,10 +46,12 @@ typedef struct sett__digest { uint8_t b[32]; } sett__digest;
 void sett__sha256(const void *, size_t, sett__digest *);
 typedef struct sett__blob { const void *data; size_t len; } sett__blob;
 void sett__hex_write(const uint8_t in[32], char digits[65]); /* NUL-ended */
-/* ---- environment.c: variables. A malformed value is logged (unless log is NULL), and counts as not set ---- */
-int sett__environment_word(sett__logger *, const char *variable, const char *const *words, int n); /* which one; -1: not set */
-int sett__environment_flag(sett__logger *, const char *variable); /* 1, 0; -1: not set */
-int sett__environment_number(sett__logger *, const char *variable, int usual); /* usual: if it is not set, or 0 */
+/* ---- environment.c: variables. A value that is none of the legal ones is SETT_E_ARGUMENT, which names them ---- */
+const char *sett__environment_text(const char *variable); /* NULL: not set, or "" */
+sett_status sett__environment_bad(sett_error *, const char *variable, const char *text, const char *legal); /* SETT_E_ARGUMENT */
+sett_status sett__environment_word(const char *variable, const char *const *words, int n, int *at, sett_error *); /* at: -1: not set */
+sett_status sett__environment_flag(const char *variable, int *on, sett_error *); /* on: 1, 0; -1: not set */
+sett_status sett__environment_number(const char *variable, int *number, sett_error *); /* number: 0: not set */
 /* ---- timing.c, options.c ------------------------------------------------------------------------ */
 double sett__now_ms(void);
 /* Of a caller's struct that begins with its size: was the size set, and is it possible for any version? */

@@ -324,7 +324,7 @@ static bool use_cache(attack *a)
     atomic_uint_fast64_t drops = 0;
     sett__logger log = {0};
     const sett_engine_options to = {.log = keep_count, .user = &a->logged};
-    sett__logger_open(&log, &to, &drops);
+    sett__logger_open(&log, &to, &drops, NULL);
     const sett__cache_options o = {.folder = root, .log = &log, .cap = 1 << 20};
     if (sett__cache_open(&c, &o, NULL))
         return false;

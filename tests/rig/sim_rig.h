@@ -18,6 +18,7 @@ typedef struct job {
     int32_t sym[4];
     int threads;
     int sm; /* 0: as usual */
+    bool plain;
     uint64_t most_rounds;
     sett_print_fn print;
     void *user;
@@ -56,7 +57,7 @@ static inline sett_status run(const job *j, sett_error *e)
     sett__program *p;
     *e = (sett_error){.status = SETT_OK};
     parse(&t, j->text);
-    sett_status s = sett__program_make(&t, false, &p, e);
+    sett_status s = sett__program_make(&t, j->plain, &p, e);
     ck_assert_msg(!s, "%s", e->text);
     s = run_program(p, j, e);
     sett__program_free(p);

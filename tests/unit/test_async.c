@@ -154,17 +154,9 @@ static void transpose_by(sett_engine *e, const char *how)
     free(text);
 }
 
-static void keep_log(void *user, sett_log_level level, const char *component, const char *message)
-{
-    (void)level, (void)component;
-    if (strstr(message, "SETT_CPU_ASYNC"))
-        snprintf(user, 200, "%s", message);
-}
-
 START_TEST(by_the_engine)
 {
     static const char *const how[] = {NULL, "eager", "lazy", "random:5"};
-    char logged[200] = "";
     sett_error err = {0};
     sett_engine *e;
     for (size_t i = 0; i < SETT__COUNT(how); i++) {
@@ -173,13 +165,12 @@ START_TEST(by_the_engine)
         transpose_by(e, how[i]);
         sett_engine_close(e);
     }
-    for (size_t i = 1; i <= SETT__COUNT(how); i++) {
-        const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .log = keep_log, .user = logged};
-        setenv("SETT_CPU_ASYNC", i < SETT__COUNT(how) ? how[i] : "hasty", 1);
+    for (size_t i = 1; i < SETT__COUNT(how); i++) {
+        const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true};
+        setenv("SETT_CPU_ASYNC", how[i], 1);
         ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
         transpose_by(e, "by the environment");
         sett_engine_close(e);
-        ck_assert_str_eq(logged, i < SETT__COUNT(how) ? "" : "SETT_CPU_ASYNC: \"hasty\" is none of eager, lazy, random:SEED");
     }
     unsetenv("SETT_CPU_ASYNC");
 }

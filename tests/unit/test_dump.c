@@ -110,13 +110,13 @@ END_TEST
 
 START_TEST(wrong)
 {
-    size_t len;
-    compile_with("tape,sass", "cpu");
-    char *text = dumped("tape", &len);
-    ck_assert_ptr_nonnull(text);
-    ck_assert_str_eq(logged, "SETT_DUMP: \"sass\" is none of tape, llvm, ptx, cubin, all");
-    free(text);
-    char made[300];
+    sett_error err;
+    sett_engine *refused;
+    char made[300], longer[5000] = "tape:";
+    memset(longer + 5, 'x', sizeof longer - 6);
+    setenv("SETT_DUMP", longer, 1);
+    ck_assert_int_eq(sett_engine_open(&refused, NULL, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "SETT_DUMP in the environment: its folder's name is longer than 3799 bytes");
     snprintf(made, sizeof made, "tape:%s/new", in_root("")); /* a folder that is not there is made */
     setenv("SETT_DUMP", made, 1);
     sett_engine_options quiet = options();

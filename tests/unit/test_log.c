@@ -106,8 +106,7 @@ START_TEST(environment)
         bool taken;
     } t[] = {{NULL, "", false}, {"", "", false}, {"debug", "", true},
         {"error", "sett: error: memory: one 1\n", false}, {"warning", "sett: error: memory: one 1\n", false},
-        {"info", "sett: error: memory: one 1\nsett: info: cuda: two\n", false},
-        {"loud", "sett: warning: log: SETT_LOG: \"loud\" is none of error, warning, info, debug\nsett: error: memory: one 1\n", false}};
+        {"info", "sett: error: memory: one 1\nsett: info: cuda: two\n", false}, {"loud", "", true}};
     char out[1000];
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         to_stderr(t[i].env, t[i].taken, out, sizeof out);
@@ -133,26 +132,67 @@ START_TEST(bogus_environment)
         {"", -2, -2}, {"2", -1, 2}, {"maybe", -1, -1}, {" 1", -1, -1}, {"-3", -1, -1}, {"+3", -1, -1}, {"3x", -1, -1},
         {"2147483647", -1, 2147483647}, {"2147483648", -1, -1}, {"99999999999999999999999", -1, -1}};
     char want[200];
+    sett_engine *e;
+    sett_error err;
     for (size_t i = 0; i < SETT__COUNT(v) * SETT__COUNT(t); i++) {
         const size_t which = i / SETT__COUNT(t), k = i % SETT__COUNT(t);
         const int is = v[which].flag ? t[k].flag : t[k].number;
-        static lines l;
-        sett_engine_options o = logging(&l);
-        o.cache_dir = in_root("cache");
+        const sett_engine_options o = options();
         setenv(v[which].name, t[k].text, 1);
-        sett_engine *e = open_with(&o);
+        sett_status s = sett_engine_open(&e, &o, &err);
         unsetenv(v[which].name);
-        snprintf(want, sizeof want, v[which].flag ? "%s: \"%s\" is none of 1, 0, true, false, yes, no, on, off"
-                                                  : "%s: \"%s\" is no number from 0 to 2147483647", v[which].name, t[k].text);
-        int told = 0;
-        for (int n = 0; n < l.n; n++)
-            told += !strcmp(l.line[n].text, want) && l.line[n].level == SETT_LOG_WARNING;
-        ck_assert_msg(told == (is == -1), "%s: told %d times", want, told);
+        snprintf(want, sizeof want, v[which].flag ? "%s is \"%s\" in the environment: it is 1, 0, true, false, yes, no, on or off"
+                                                  : "%s is \"%s\" in the environment: it is a number from 0 to 2147483647", v[which].name, t[k].text);
+        ck_assert_msg(s == (is == -1 ? SETT_E_ARGUMENT : SETT_OK), "%s: status %d", want, (int)s);
+        if (s) {
+            ck_assert_ptr_null(e);
+            ck_assert_str_eq(err.text, want);
+            continue;
+        }
         const int got[] = {e->opt.cache_required, e->opt.cache_verify,
             e->asserts == SETT_ASSERTS_ON ? 1 : e->asserts == SETT_ASSERTS_OFF ? 0 : -2, e->opt.cpu_timeout_ms};
         if (which < SETT__COUNT(got))
             ck_assert_msg(got[which] == (is >= 0 ? is : which == 2 ? -2 : 0), "%s is %d", want, got[which]);
         sett_engine_close(e);
+    }
+}
+END_TEST
+
+/* Of each variable that is one of some words: what is told of a value that is none, and that the program's own option goes before it. */
+START_TEST(misspelt_environment)
+{
+    static const struct {
+        const char *name, *text, *legal;
+        sett_engine_options own;
+    } t[] = {{"SETT_LOG", "loud", "error, warning, info or debug", {.log = keep}},
+        {"SETT_CPU_ASYNC", "nope", "eager, lazy or random:SEED", {.cpu_async = "eager"}},
+        {"SETT_CPU_ASYNC", "random", "eager, lazy or random:SEED", {.cpu_async = "eager"}},
+        {"SETT_CPU_SM", "81", "75, 80, 86, 89, 90, 100 or 120", {.cpu_sm = 80}},
+        {"SETT_CPU_SM", "sm_90", "75, 80, 86, 89, 90, 100 or 120", {.cpu_sm = 80}},
+        {"SETT_CPU_TIMEOUT_MS", "2s", "a number from 0 to 2147483647", {.cpu_timeout_ms = 1000}},
+        {"SETT_JIT_TIMEOUT_MS", "2s", "a number from 0 to 2147483647", {.compile_timeout_ms = 1000}},
+        {"SETT_CPU_PLAIN", "plain", "1, 0, true, false, yes, no, on or off", {0}},
+        {"SETT_CPU_FAST_MMA", "2", "1, 0, true, false, yes, no, on or off", {0}},
+        {"SETT_DEVICE", "cuda", "cpu, gpu or the number of a GPU, and they count from 0", {0}},
+        {"SETT_DUMP", "ptx,sass:/tmp", "tape, llvm, ptx, cubin or all, with commas between, and :FOLDER behind them", {0}}};
+    static lines l;
+    char want[200];
+    sett_engine *e;
+    sett_error err;
+    for (size_t i = 0; i < SETT__COUNT(t); i++) {
+        sett_engine_options o = t[i].own;
+        o.size = sizeof o, o.cache_dir = "", o.no_gpu = true, o.user = &l;
+        setenv(t[i].name, t[i].text, 1);
+        sett_status own = sett_engine_open(&e, &o, &err);
+        sett_engine_close(e);
+        const sett_engine_options none = {.size = sizeof none, .cache_dir = "", .no_gpu = true};
+        sett_status s = sett_engine_open(&e, &none, &err);
+        unsetenv(t[i].name);
+        snprintf(want, sizeof want, "%s is \"%s\" in the environment: it is %s", t[i].name, t[i].text, t[i].legal);
+        ck_assert_msg(s == SETT_E_ARGUMENT && !e, "%s: status %d", want, (int)s);
+        ck_assert_str_eq(err.text, want);
+        const sett_engine_options nothing = {0};
+        ck_assert_msg(own == (memcmp(&t[i].own, &nothing, sizeof nothing) ? SETT_OK : SETT_E_ARGUMENT), "%s: the option: status %d", want, (int)own);
     }
 }
 END_TEST

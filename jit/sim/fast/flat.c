@@ -170,8 +170,11 @@ bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
         return false;
     for (uint32_t v = 0; v < tape->n_op; v++)
         f.group[v].parent = v;
-    for (uint32_t v = 0; v < tape->n_op; v++)
+    for (uint32_t v = 0; v < tape->n_op; v++) {
         visit(&f, v);
+        if (wide(&f, v))
+            cut(&f, v, 0, slot[v].rows);
+    }
     for (uint32_t v = 0; v < tape->n_op; v++) {
         const group *g = find_group(&f, v);
         slot[v].flat = wide(&f, v) && g->width > 1 && !g->rows && g->divides % g->width == 0;

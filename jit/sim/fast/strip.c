@@ -88,7 +88,7 @@ static bool good_insn(const sett__insn *i)
     if (i->step == SETT__S_LOAD)
         return i->access.straight && i->access.pieces;
     if (i->step == SETT__S_STORE)
-        return i->access.straight && !i->access.pieces && (i->n == 1 || i->access.flat);
+        return i->access.straight && !i->access.pieces && i->access.width == i->n;
     return i->step == SETT__S_ROW || i->step == SETT__S_PIECES;
 }
 
