@@ -150,7 +150,7 @@ static bool any_float(sett__code code, double x, double y, double *r)
 }
 
 /* Halves: exact sums and products of two fit a long double; a quotient or root of 64 bits rounds right a second time.
- * A fused sum of halves may be longer: only those that a long double holds are judged. */
+ * A fused sum of halves may be longer than a long double. */
 static bool half(sett__code code, sett_dtype d, const double *x, uint64_t *out)
 {
     long double r, p;
@@ -163,8 +163,12 @@ static bool half(sett__code code, sett_dtype d, const double *x, uint64_t *out)
     case SETT__FMA:
         p = (long double)x[0] * (long double)x[1];
         r = p + (long double)x[2];
-        if (r - p != (long double)x[2] || r - (long double)x[2] != p)
-            return false;
+        if (isfinite(r)) { /* exact but for the last bit, which tells what was lost: rounding to odd */
+            long double z = (long double)x[2], of_p = r - z, lost = (p - of_p) + (z - (r - of_p));
+            int e;
+            if (lost != 0 && fmodl(ldexpl(frexpl(r, &e), LDBL_MANT_DIG), 2) == 0)
+                r = nextafterl(r, lost > 0 ? (long double)INFINITY : -(long double)INFINITY);
+        }
         break;
     default: return false;
     }
