@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices, and matrices between shared memory and registers. A register of theirs holds four bytes of elements, or
+/* Products of matrices, and matrices between shared memory and registers, and between registers. A register of theirs holds four bytes of elements, or
  * an f64. */
 #include "ptx.h"
 
@@ -85,4 +85,27 @@ void sett__lower_stmatrix(sett__lower *l, const sett__op *op, LLVMValueRef *out)
     LLVMValueRef in[5] = {sett__ir_address(l, op, dtype)};
     unsigned n = take(l, value, of_matrix(l, dtype), in + 1);
     matrices(l, op, "stmatrix", n, in, n + 1);
+}
+
+/* By asm: LLVM 22 has no such intrinsic. */
+void sett__lower_movmatrix(sett__lower *l, const sett__op *op, LLVMValueRef *out)
+{
+    const registers r = of_matrix(l, op->dtype);
+    LLVMValueRef in;
+    take(l, sett__arg_op(l, op, 0), r, &in);
+    give(l, sett__ir_convergent(l, sett__ir_asm(l, l->i32, "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r", false, &in, 1)), r, op->n, out);
+}
+
+void sett__lower_dp4a(sett__lower *l, const sett__op *op, LLVMValueRef *out)
+{
+    LLVMValueRef in[3];
+    char name[40], sign[2];
+    for (int k = 0; k < 2; k++) {
+        const int dtype = sett__arg_of(l, op, k)->dtype;
+        sign[k] = dtype == SETT_I8 ? 's' : 'u';
+        take(l, sett__arg_op(l, op, k), of_matrix(l, dtype), &in[k]);
+    }
+    in[2] = sett__ir_scalar(l, op, 2);
+    snprintf(name, sizeof name, "llvm.nvvm.idp4a.%c.%c", sign[0], sign[1]);
+    out[0] = sett__ir_intrinsic(l, name, NULL, in, 3);
 }

@@ -121,7 +121,7 @@ typedef void sett__lower_fn(sett__lower *, const sett__op *, LLVMValueRef *out);
 sett__lower_fn sett__lower_form;
 LLVMValueRef sett__ir_form_place(sett__lower *, const sett__op *, int k); /* operands k, k + 1: the address */
 /* ---- mma.c: products of matrices, and matrices from and to shared memory ----------------------------------- */
-sett__lower_fn sett__lower_mma, sett__lower_ldmatrix, sett__lower_stmatrix;
+sett__lower_fn sett__lower_mma, sett__lower_ldmatrix, sett__lower_stmatrix, sett__lower_movmatrix, sett__lower_dp4a;
 /* ---- sync.c: mbarriers, clusters, fences between proxies ------------------------------------------------------- */
 sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait, sett__lower_mbarrier_alone, sett__lower_mbarrier_fence;
 sett__lower_fn sett__lower_cluster_sreg, sett__lower_cluster_barrier, sett__lower_proxy, sett__lower_maxnreg;

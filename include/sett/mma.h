@@ -33,14 +33,15 @@ typedef enum sett_operand { SETT_OPERAND_A, SETT_OPERAND_B, SETT_OPERAND_C } set
 /* ---- atoms of products ------------------------------------------------------------------------ */
 /* mma_sync: the product of a warp, mma.sync. wgmma: that of a warp group of 128 threads, which reads B, and A unless
  * .a_from is SETT_RMEM, from shared memory. mma_universal: one multiply-add of one thread, for any target; .acc alone
- * gives the type of all three, and A and B of other types are converted.
+ * gives the type of all three, and A and B of other types are converted. dp4a: four products of one thread, 1 x 1 x 4; A and B
+ * are i8 or u8, .acc is i32 and may be left out.
  * .m, .n, .k: the instruction's shape. 0: the largest that there is of these types; of wgmma .n is needed.
  * .a_major, .b_major: of wgmma, which mode of a matrix is contiguous in shared memory; MN_MAJOR of 16-bit types alone.
  * .negate_a, .negate_b: of wgmma on floats.
  * SETT_E_DTYPE, SETT_E_SHAPE: there is no such instruction; the text says which ones there are. Whether the target has
  * the instruction is known when the kernel is compiled: SETT_E_TARGET. */
 typedef enum sett_major { SETT_K_MAJOR, SETT_MN_MAJOR } sett_major;
-typedef enum sett_mma_kind { SETT_MMA_SYNC, SETT_MMA_WGMMA, SETT_MMA_UNIVERSAL } sett_mma_kind;
+typedef enum sett_mma_kind { SETT_MMA_SYNC, SETT_MMA_WGMMA, SETT_MMA_UNIVERSAL, SETT_MMA_DP4A } sett_mma_kind;
 typedef struct sett_mma_args {
     size_t size;
     sett_dtype a, b, acc;
@@ -53,6 +54,7 @@ SETT_API sett_mma_atom *sett_mma_atom_at(sett_site, sett_build *, sett_mma_kind,
 #define sett_mma_sync(b, ...) SETT_MMA_ATOM(b, SETT_MMA_SYNC, __VA_ARGS__)
 #define sett_wgmma(b, ...) SETT_MMA_ATOM(b, SETT_MMA_WGMMA, __VA_ARGS__)
 #define sett_mma_universal(b, ...) SETT_MMA_ATOM(b, SETT_MMA_UNIVERSAL, __VA_ARGS__)
+#define sett_dp4a(b, ...) SETT_MMA_ATOM(b, SETT_MMA_DP4A, __VA_ARGS__)
 #define SETT_MMA_ATOM(build, kind, ...) \
     sett_mma_atom_at(SETT_HERE, build, kind, &(sett_mma_args){.size = sizeof(sett_mma_args), __VA_ARGS__})
 /* Its threads, thr_id: thread of the atom -> thread; its (M,N,K); and for each operand the layout (thread, value) ->
@@ -131,7 +133,7 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
  * .fresh: D = A B; C is not read, so that no register needs a zero first. .accumulate: a Boolean of the kernel (CuTe's field
  * ACCUMULATE), the same in all threads of an atom; where it is false D = A B. In a loop it stands for a first round beside the loop:
  * sett_gemm(mma, acc, rA, rB, acc, .accumulate = sett_gt(k, 0)).
- * mma: a tiled product, or an atom. mma_sync and mma_universal give D at once. A universal one also takes A, B, C and D in
+ * mma: a tiled product, or an atom. mma_sync, mma_universal and dp4a give D at once. A universal one also takes A, B, C and D in
  * memory.
  *
  *     sett_gemm(mma, acc, rA, rB, acc);       sett_gemm(mma, acc, rA, rB, acc, .fresh = true);
@@ -177,13 +179,17 @@ static inline const sett_mma_atom *sett_mma_atom_self(const sett_mma_atom *atom)
 /* ---- atoms of copies ------------------------------------------------------------------------------ */
 /* A copy of values of a type. universal: a thread moves `bits` bits (a multiple of the type's, up to 128; 0: one element),
  * by loads and stores as wide as is proven. async: cp.async of 32, 64 or 128 bits, gmem to smem. ldmatrix, stmatrix: a warp
- * moves 1, 2 or 4 matrices of 8 rows of 16 bytes between smem and registers; transpose moves units of 16 bits, so types have no more. */
-typedef enum sett_copy_kind { SETT_COPY_UNIVERSAL, SETT_COPY_ASYNC, SETT_COPY_LDMATRIX, SETT_COPY_STMATRIX } sett_copy_kind;
+ * moves 1, 2 or 4 matrices of 8 rows of 16 bytes between smem and registers; transpose moves units of 16 bits, so types have no more.
+ * movmatrix: a warp transposes a matrix of 8 x 8 units of 16 bits, from registers to registers (CuTe's SM75_U32x1_MOVM_T). Lane l holds
+ * units 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 before, and of column l / 4 after; its layouts count registers, as CuTe's do. Types have
+ * 8, 16 or 32 bits. */
+typedef enum sett_copy_kind { SETT_COPY_UNIVERSAL, SETT_COPY_ASYNC, SETT_COPY_LDMATRIX, SETT_COPY_STMATRIX, SETT_COPY_MOVMATRIX } sett_copy_kind;
 SETT_API sett_copy_atom *sett_copy_atom_at(sett_site, sett_build *, sett_copy_kind, sett_dtype, int n, bool transpose);
 #define sett_copy_universal(b, dtype, bits) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_UNIVERSAL, dtype, bits, false)
 #define sett_copy_async(b, dtype, bits) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_ASYNC, dtype, bits, false)
 #define sett_ldmatrix(b, dtype, matrices, transpose) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_LDMATRIX, dtype, matrices, transpose)
 #define sett_stmatrix(b, dtype, matrices, transpose) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_STMATRIX, dtype, matrices, transpose)
+#define sett_movmatrix(b, dtype) sett_copy_atom_at(SETT_HERE, b, SETT_COPY_MOVMATRIX, dtype, 1, true)
 /* Its threads; and the layouts (thread, value) -> place of what it reads, what it writes, and the one of the two that a
  * tiled copy speaks of. bits: places and values are bits, as CuTe's traits have them; else elements of the atom's type. */
 typedef struct sett_copy_traits {
@@ -241,6 +247,7 @@ SETT_API sett_tensor *sett_retile_at(sett_site, const sett_thr_copy *, const set
  * universal: as sett_copy; the loads and stores are as wide as is proven, and the kernel's report says what made one
  * narrower. async: as sett_cp_async; commit_group and wait_group are yours. ldmatrix: from shared memory to registers,
  * stmatrix the other way; all lanes of a warp reach the call, and each row is 16 bytes at a multiple of 16 (SETT_E_ALIGN).
+ * movmatrix: from registers to registers, 4 bytes of a thread after the other; they may be the same.
  * Values are of the atom's type, or of another of as many bits; a universal copy converts them as sett_copy does (SETT_E_DTYPE).
  * .pred: as of sett_copy_if, of universal and async copies. .zfill: async alone; zeros where the predicate is false.
  * Matrices of a destination in registers are those of sett_retile. SETT_E_SHAPE: a product's fragment has other modes than the partition

@@ -26,8 +26,8 @@ bool sett__is_async(const sett__tape *t)
     bool found = t->sig.n_map > 0;
     for (uint32_t v = 0; v < t->n_op && !found; v++) {
         const sett__op *o = &t->op[v];
-        bool of_warp = o->code == SETT__MMA || o->code == SETT__LDMATRIX || o->code == SETT__STMATRIX;
-        found = (sett__ops[o->code].cls == SETT__C_FORM && !of_warp) || o->code == SETT__GMEM || o->code == SETT__PEER;
+        bool at_once = o->code == SETT__MMA || o->code == SETT__LDMATRIX || o->code == SETT__STMATRIX || o->code == SETT__MOVMATRIX || o->code == SETT__DP4A;
+        found = (sett__ops[o->code].cls == SETT__C_FORM && !at_once) || o->code == SETT__GMEM || o->code == SETT__PEER;
     }
     return found;
 }

@@ -29,6 +29,8 @@ bool sett__full_warp(sett__core *, const sett__warp *, const sett__insn *); /* f
 bool sett__mma_run(sett__core *, sett__warp *, const sett__insn *);
 bool sett__ldmatrix(sett__core *, sett__warp *, const sett__insn *);
 bool sett__stmatrix(sett__core *, sett__warp *, const sett__insn *);
+bool sett__movmatrix(sett__core *, sett__warp *, const sett__insn *);
+bool sett__dp4a(sett__core *, sett__warp *, const sett__insn *);
 
 /* ---- wgmma.c ---------------------------------------------------------------------------------------------- */
 bool sett__desc(sett__core *, sett__warp *, const sett__insn *);

@@ -272,3 +272,55 @@ bool sett__stmatrix(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     return matrices_of(c, w, i, true);
 }
+
+/* ---- between registers ---------------------------------------------------------------------------------- */
+/* Byte `at` of a lane's four, in rows of elements. */
+static unsigned char *byte_of(unsigned char *rows, uint32_t step, uint32_t size, uint32_t lane, uint32_t at)
+{
+    return rows + at / size * step + lane * size + at % size;
+}
+
+bool sett__movmatrix(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    enum { UNIT = 2 }; /* bytes; a row is of four lanes, of two units each */
+    const uint32_t size = (uint32_t)sett__dtype_bytes((sett_dtype)sett__form_op(c, i)->dtype);
+    const sett__ref from = sett__form_ref(c, i, 0);
+    unsigned char *x = sett__at(w, from), *to = sett__at(w, i->d), was[WARP][4];
+    if (!sett__full_warp(c, w, i))
+        return false;
+    for (uint32_t l = 0; l < WARP; l++)
+        for (uint32_t k = 0; k < 4; k++)
+            was[l][k] = *byte_of(x, from & SETT__REF_SPLAT ? 0 : WARP * size, size, l, k);
+    for (uint32_t l = 0; l < WARP; l++)
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t row = 2 * (l % 4) + k / UNIT, column = l / 4;
+            *byte_of(to, WARP * size, size, l, k) = was[4 * row + column / 2][column % 2 * UNIT + k % UNIT];
+        }
+    return true;
+}
+
+/* Element e of a factor of dp4a, of all lanes. */
+static void widen(const sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, uint32_t e, int32_t to[WARP])
+{
+    const sett__tape *t = c->program->given;
+    const sett__ref r = sett__form_ref(c, i, k);
+    const uint8_t *row = (const uint8_t *)sett__at(w, r) + (r & SETT__REF_SPLAT ? 0 : e * WARP);
+    const bool sign = t->op[sett__arg(t, sett__form_op(c, i), (int)k)].dtype == SETT_I8;
+    for (uint32_t l = 0; l < WARP; l++)
+        to[l] = sign ? (int8_t)row[l] : row[l];
+}
+
+bool sett__dp4a(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint32_t sum[WARP];
+    int32_t x[WARP], y[WARP];
+    memcpy(sum, sett__at(w, sett__form_ref(c, i, 2)), sizeof sum);
+    for (uint32_t e = 0; e < 4; e++) {
+        widen(c, w, i, 0, e, x);
+        widen(c, w, i, 1, e, y);
+        for (uint32_t l = 0; l < WARP; l++)
+            sum[l] += (uint32_t)(x[l] * y[l]);
+    }
+    memcpy(sett__at(w, i->d), sum, sizeof sum);
+    return true;
+}

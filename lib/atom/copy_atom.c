@@ -41,6 +41,19 @@ static sett_copy_atom *matrices(const sett__ctx *c, sett_copy_atom *r)
     return sett__keep_copy_atom(c, r);
 }
 
+/* A register of each lane, whose units change places: of that the layouts say nothing, as CuTe's do not. */
+static sett_copy_atom *transposed(const sett__ctx *c, sett_copy_atom *r)
+{
+    int bits = sett_dtype_bits((sett_dtype)r->dtype);
+    SETT__FAIL_IF(c->b, c->site, c->func, bits != 8 && bits != 16 && bits != 32, NULL, SETT_E_DTYPE, "a matrix has elements of 8, 16 or 32 bits, not %s",
+        sett_dtype_name((sett_dtype)r->dtype));
+    r->name = "movmatrix";
+    r->thr_id = sett__layout_of(c, "32:1");
+    for (int i = 0; i < 3; i++)
+        r->bit[i] = sett__layout_of(c, "(32,32):(32,1)");
+    return sett__keep_copy_atom(c, r);
+}
+
 static sett_copy_atom *one_thread(const sett__ctx *c, sett_copy_atom *r)
 {
     enum { MOST = 128 };
@@ -61,17 +74,17 @@ static sett_copy_atom *one_thread(const sett__ctx *c, sett_copy_atom *r)
 
 sett_copy_atom *sett_copy_atom_at(sett_site site, sett_build *b, sett_copy_kind kind, sett_dtype dtype, int n, bool transpose)
 {
-    static const char *const name[] = {"sett_copy_universal", "sett_copy_async", "sett_ldmatrix", "sett_stmatrix"};
-    const char *func = (unsigned)kind <= SETT_COPY_STMATRIX ? name[kind] : "sett_copy_atom";
+    static const char *const name[] = {"sett_copy_universal", "sett_copy_async", "sett_ldmatrix", "sett_stmatrix", "sett_movmatrix"};
+    const char *func = (unsigned)kind <= SETT_COPY_MOVMATRIX ? name[kind] : "sett_copy_atom";
     b = sett__given(b, site, func);
     const sett__ctx c = {b, site, func};
     if (!b)
         return NULL;
     if (b->error.status || !sett__check_element(&c, dtype))
         return sett__poison_atom(b);
-    SETT__FAIL_IF(b, site, func, (unsigned)kind > SETT_COPY_STMATRIX, sett__poison_atom(b), SETT_E_ARGUMENT, "%d is no kind of copy", (int)kind);
+    SETT__FAIL_IF(b, site, func, (unsigned)kind > SETT_COPY_MOVMATRIX, sett__poison_atom(b), SETT_E_ARGUMENT, "%d is no kind of copy", (int)kind);
     sett_copy_atom x = {.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .n = n, .transpose = transpose};
-    sett_copy_atom *r = kind >= SETT_COPY_LDMATRIX ? matrices(&c, &x) : one_thread(&c, &x);
+    sett_copy_atom *r = kind == SETT_COPY_MOVMATRIX ? transposed(&c, &x) : kind >= SETT_COPY_LDMATRIX ? matrices(&c, &x) : one_thread(&c, &x);
     return r ? r : sett__poison_atom(b);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies by an atom: matrices between shared memory and registers, cp.async, loads and stores. */
+/* Copies by an atom: matrices between shared memory and registers, or between registers, cp.async, loads and stores. */
 #include "atom.h"
 
 typedef struct matrices {
@@ -82,6 +82,27 @@ static sett__emit matrix_op(const matrices *x, int64_t i, uint32_t *args, const 
     return (sett__emit){.imm = x->p.imm[at], .n_args = 2, .args = args, .n_attrs = 1, .attrs = trans};
 }
 
+/* What n instructions gave, in registers. */
+static void hold(const matrices *x, const uint32_t *id)
+{
+    sett_build *b = x->c.b;
+    if (b->error.status)
+        return;
+    const uint32_t all = (uint32_t)(x->n * x->values);
+    uint32_t v = x->n == 1 ? id[0]
+                           : sett__record(b, x->c.site, &(sett__emit){.code = SETT__PACK, .dtype = (sett_dtype)x->held->dtype, .n = all, .n_args = (int)x->n, .args = id});
+    sett__access(&x->c, &(sett__move){.t = x->held, .val = sett__val(b, v, x->held->layout->shape, false)});
+}
+
+/* The values of instruction i among all. */
+static uint32_t values_at(const matrices *x, uint32_t all, int64_t i)
+{
+    uint32_t *idx = sett__new(x->c.b, (size_t)x->values * sizeof *idx);
+    for (int64_t k = 0; k < x->values && !x->c.b->error.status; k++)
+        idx[k] = (uint32_t)(i * x->values + k);
+    return x->n == 1 || x->c.b->error.status ? all : sett__pick(x->c.b, x->c.site, all, idx, (uint32_t)x->values);
+}
+
 static void load_matrices(const matrices *x)
 {
     sett_build *b = x->c.b;
@@ -94,24 +115,17 @@ static void load_matrices(const matrices *x)
         e.n = (uint32_t)x->values;
         id[i] = sett__record(b, x->c.site, &e);
     }
-    if (b->error.status)
-        return;
-    const uint32_t all = (uint32_t)(x->n * x->values);
-    uint32_t v = x->n == 1 ? id[0]
-                           : sett__record(b, x->c.site, &(sett__emit){.code = SETT__PACK, .dtype = (sett_dtype)x->smem->dtype, .n = all, .n_args = (int)x->n, .args = id});
-    sett__access(&x->c, &(sett__move){.t = x->held, .val = sett__val(b, v, x->held->layout->shape, false)});
+    hold(x, id);
 }
 
 static void store_matrices(const matrices *x)
 {
     sett_build *b = x->c.b;
     const int32_t trans = x->atom->transpose;
-    uint32_t all = sett__access(&x->c, &(sett__move){.t = x->held}), *idx = sett__new(b, (size_t)x->values * sizeof *idx), args[3];
+    uint32_t all = sett__access(&x->c, &(sett__move){.t = x->held}), args[3];
     for (int64_t i = 0; i < x->n && !b->error.status; i++) {
-        for (int64_t k = 0; k < x->values; k++)
-            idx[k] = (uint32_t)(i * x->values + k);
         sett__emit e = matrix_op(x, i, args, &trans);
-        args[2] = x->n == 1 ? all : sett__pick(b, x->c.site, all, idx, (uint32_t)x->values);
+        args[2] = values_at(x, all, i);
         e.code = SETT__STMATRIX;
         e.n_args = 3;
         sett__record(b, x->c.site, &e);
@@ -122,10 +136,35 @@ static void move_matrices(const sett__ctx *c, const sett_copy_atom *a, const set
 {
     const bool store = a->kind == SETT_COPY_STMATRIX;
     matrices m = {.c = *c, .atom = a, .smem = store ? x->dst : x->src, .held = store ? x->src : x->dst};
-    SETT__FAIL_IF(c->b, c->site, c->func, x->pred, , SETT_E_ARGUMENT, "%s has no predicate: all lanes of a warp take part", a->name);
     if (check_spaces(c, a, x->src, store ? SETT_RMEM : SETT_SMEM, "reads") && check_spaces(c, a, x->dst, store ? SETT_SMEM : SETT_RMEM, "writes") && take_sizes(&m, store) &&
         take_units(&m) && take_rows(&m))
         (store ? store_matrices : load_matrices)(&m);
+}
+
+/* ---- between registers ---------------------------------------------------------------------------- */
+static void transpose_registers(const matrices *x, const sett_tensor *src)
+{
+    sett_build *b = x->c.b;
+    const uint32_t all = sett__access(&x->c, &(sett__move){.t = src});
+    uint32_t *id = sett__new(b, (size_t)x->n * sizeof *id);
+    for (int64_t i = 0; i < x->n && !b->error.status; i++) {
+        const uint32_t from = values_at(x, all, i);
+        id[i] = sett__record(b, x->c.site, &(sett__emit){.code = SETT__MOVMATRIX, .dtype = (sett_dtype)x->held->dtype, .n = (uint32_t)x->values, .n_args = 1, .args = &from});
+    }
+    hold(x, id);
+}
+
+static void move_registers(const sett__ctx *c, const sett_copy_atom *a, const sett_copy_args *x)
+{
+    matrices m = {.c = *c, .atom = a, .held = x->dst, .values = values_of(c, a->val[SETT__DST])};
+    sett__axes s, d;
+    if (!check_spaces(c, a, x->src, SETT_RMEM, "reads") || !check_spaces(c, a, x->dst, SETT_RMEM, "writes") || !sett__axes_of(c, x->src->layout->shape, x->src->layout->stride, &s) ||
+        !sett__axes_of(c, x->dst->layout->shape, x->dst->layout->stride, &d))
+        return;
+    SETT__FAIL_IF(c->b, c->site, c->func, s.size != d.size || s.size % m.values, , SETT_E_SHAPE, "%s moves %lld elements of a thread at once: %s and %s are not as many of them", a->name,
+        (long long)m.values, sett__tensor_text(c->b, x->src), sett__tensor_text(c->b, x->dst));
+    m.n = s.size / m.values;
+    transpose_registers(&m, x->src);
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------ */
@@ -182,11 +221,13 @@ void sett_copy_by_at(sett_site site, const sett_copy_atom *atom, const sett_copy
         return;
     if (atom->kind < SETT_COPY_LDMATRIX && !check_width(&c, atom, x.src, x.dst))
         return;
+    SETT__FAIL_IF(c.b, site, c.func, atom->kind >= SETT_COPY_LDMATRIX && x.pred, , SETT_E_ARGUMENT, "%s has no predicate: all lanes of a warp take part", atom->name);
     const sett_cp_async_args async = {.size = sizeof async, .src = x.src, .dst = x.dst, .pred = x.pred, .zfill = x.zfill};
     switch ((sett_copy_kind)atom->kind) {
     case SETT_COPY_UNIVERSAL: sett__copy_elements(&c, x.src, x.dst, x.pred, false); break;
     case SETT_COPY_ASYNC: sett__copy_async(&c, &async, (uint32_t)atom->n / 8); break;
     case SETT_COPY_LDMATRIX:
     case SETT_COPY_STMATRIX: move_matrices(&c, atom, &x); break;
+    case SETT_COPY_MOVMATRIX: move_registers(&c, atom, &x); break;
     }
 }

@@ -74,7 +74,7 @@ static bool check_operand(const gemm *g, int k)
     char name[4] = {letter_of(k)[0], ' '};
     if (!sett__check_mark(&g->c, t, a, (sett_operand)which, name))
         return false;
-    bool shared = which < C && a->shared[which], memory = a->row < 0 && (t->space == SETT_SMEM || t->space == SETT_GMEM);
+    bool shared = which < C && a->shared[which], memory = a->row == SETT__ROW_FMA && (t->space == SETT_SMEM || t->space == SETT_GMEM);
     SETT__FAIL_IF(b, g->c.site, g->c.func, shared ? t->space != SETT_SMEM : t->space != SETT_RMEM && !memory, false, SETT_E_SPACE,
         shared ? "%s %s is in %s, and %s reads it from smem" : "%s %s is in %s, and %s has it in registers: copy it to a fragment", letter_of(k), sett__tensor_text(b, t),
         sett__space_name((sett_space)t->space), a->name);
@@ -202,7 +202,7 @@ static uint32_t chosen(const gemm *g, uint32_t held, uint32_t n)
     return g->accumulate ? sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__SELECT, .dtype = dtype, .n = n, .n_args = 3, .args = args}) : held;
 }
 
-/* ---- mma.sync --------------------------------------------------------------------------------------- */
+/* ---- mma.sync, dp4a --------------------------------------------------------------------------------------- */
 typedef struct parts {
     const gemm *g;
     bool flat[4];
@@ -221,8 +221,9 @@ static void one_product(const parts *p, uint32_t x, uint32_t y, int64_t i, int64
     const uint32_t sum = k ? load_part(p, D, i, j) : g->fresh ? zeros(g, dtype, p->held) : chosen(g, load_part(p, C, i, j), p->held), args[3] = {x, y, sum};
     if (g->c.b->error.status)
         return;
+    const bool of_warp = g->atom->row >= 0;
     uint32_t id = sett__record(g->c.b, g->c.site,
-        &(sett__emit){.code = SETT__MMA, .dtype = dtype, .n = p->held, .n_args = 3, .args = args, .n_attrs = 1, .attrs = &(const int32_t){g->atom->row}});
+        &(sett__emit){.code = of_warp ? SETT__MMA : SETT__DP4A, .dtype = dtype, .n = p->held, .n_args = 3, .args = args, .n_attrs = of_warp, .attrs = &(const int32_t){g->atom->row}});
     if (p->flat[D])
         touch(g, D, i, j, id);
     else
@@ -230,7 +231,7 @@ static void one_product(const parts *p, uint32_t x, uint32_t y, int64_t i, int64
 }
 
 /* Neighbours in M and N share an operand: columns are gone through to and fro. */
-static void warp_products(const gemm *g)
+static void products(const gemm *g)
 {
     sett_build *b = g->c.b;
     parts p = {.g = g, .held = (uint32_t)extent(&g->c, g->t[C], 0)};
@@ -546,7 +547,7 @@ void sett_gemm_at(sett_site site, const sett_mma_atom *atom, const sett_tensor *
         if (!check_operand(&g, k))
             return;
     if (take_extents(&g) && check_fragments(&g) && check_sums(&g))
-        (atom->row < 0 ? universal_products : sett__mmas[atom->row].kind == SETT__MMA_WARP ? warp_products : group_products)(&g);
+        (atom->row == SETT__ROW_FMA ? universal_products : atom->row >= 0 && sett__mmas[atom->row].kind == SETT__MMA_GROUP ? group_products : products)(&g);
 }
 
 void sett_mma_fence_at(sett_site site, const sett_tensor *const *t, int n)

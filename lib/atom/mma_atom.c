@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atoms of matrix products: the rows of mma.def, and one multiply-add of a thread. */
+/* Atoms of matrix products: the rows of mma.def, and of one thread a multiply-add and dp4a. */
 #include "atom.h"
 #include <string.h>
 
@@ -180,16 +180,39 @@ static sett_mma_atom *universal(const sett__ctx *c, sett_mma_args *a)
         "%s times %s: it multiplies numbers", sett_dtype_name(a->a), sett_dtype_name(a->b));
     SETT__FAIL_IF(c->b, c->site, c->func, a->m > 1 || a->n > 1 || a->k > 1, NULL, SETT_E_SHAPE, "m %d, n %d, k %d: it is 1 x 1 x 1", a->m, a->n, a->k);
     snprintf(name, sizeof name, "fma %s", sett_dtype_name(a->acc));
-    sett_mma_atom r = {.name = name, .row = -1, .dtype = {(uint8_t)a->a, (uint8_t)a->b, (uint8_t)a->acc}, .mnk = {1, 1, 1}};
+    sett_mma_atom r = {.name = name, .row = SETT__ROW_FMA, .dtype = {(uint8_t)a->a, (uint8_t)a->b, (uint8_t)a->acc}, .mnk = {1, 1, 1}};
     r.thr_id = sett__layout_of(c, "1:0");
     r.tv[0] = r.tv[1] = r.tv[2] = sett__layout_of(c, "(1,1):(0,0)");
     return check_group(c, a) ? sett__keep_mma_atom(c, &r) : NULL;
 }
 
+/* ---- four products of bytes ------------------------------------------------------------------------- */
+static bool is_byte(sett_dtype d)
+{
+    return d == SETT_I8 || d == SETT_U8;
+}
+
+static sett_mma_atom *dp4a(const sett__ctx *c, sett_mma_args *a)
+{
+    enum { DEPTH = 4 };
+    char name[32];
+    a->acc = a->acc ? a->acc : SETT_I32;
+    SETT__FAIL_IF(c->b, c->site, c->func, !is_byte(a->a) || !is_byte(a->b) || a->acc != SETT_I32, NULL, SETT_E_DTYPE,
+        "there is no product of %s and %s that adds up in %s; there are those of i8 and u8 in i32", given_name(a->a), given_name(a->b), sett_dtype_name(a->acc));
+    SETT__FAIL_IF(c->b, c->site, c->func, (a->m && a->m != 1) || (a->n && a->n != 1) || (a->k && a->k != DEPTH), NULL, SETT_E_SHAPE, "m %d, n %d, k %d: it is 1 x 1 x %d", a->m,
+        a->n, a->k, DEPTH);
+    snprintf(name, sizeof name, "dp4a %s %s", sett_dtype_name(a->a), sett_dtype_name(a->b));
+    sett_mma_atom r = {.name = name, .row = SETT__ROW_DP4A, .dtype = {(uint8_t)a->a, (uint8_t)a->b, (uint8_t)a->acc}, .mnk = {1, 1, DEPTH}};
+    r.thr_id = sett__layout_of(c, "1:0");
+    r.tv[0] = r.tv[1] = sett__layout_of(c, "(1,4):(0,1)");
+    r.tv[2] = sett__layout_of(c, "(1,1):(0,0)");
+    return check_group(c, a) ? sett__keep_mma_atom(c, &r) : NULL;
+}
+
 sett_mma_atom *sett_mma_atom_at(sett_site site, sett_build *b, sett_mma_kind kind, const sett_mma_args *given)
 {
-    static const char *const name[] = {"sett_mma_sync", "sett_wgmma", "sett_mma_universal"};
-    const char *func = (unsigned)kind <= SETT_MMA_UNIVERSAL ? name[kind] : "sett_mma_atom";
+    static const char *const name[] = {"sett_mma_sync", "sett_wgmma", "sett_mma_universal", "sett_dp4a"};
+    const char *func = (unsigned)kind <= SETT_MMA_DP4A ? name[kind] : "sett_mma_atom";
     b = sett__given(b, site, func);
     const sett__ctx c = {b, site, func};
     sett_mma_args a;
@@ -197,8 +220,8 @@ sett_mma_atom *sett_mma_atom_at(sett_site site, sett_build *b, sett_mma_kind kin
         return NULL;
     if (b->error.status || !sett__take_args(&c, &a, sizeof a, given))
         return sett__poison_atom(b);
-    SETT__FAIL_IF(b, site, func, (unsigned)kind > SETT_MMA_UNIVERSAL, sett__poison_atom(b), SETT_E_ARGUMENT, "%d is no kind of product", (int)kind);
-    sett_mma_atom *r = kind == SETT_MMA_UNIVERSAL ? universal(&c, &a) : instruction(&c, &a, kind == SETT_MMA_SYNC ? SETT__MMA_WARP : SETT__MMA_GROUP);
+    SETT__FAIL_IF(b, site, func, (unsigned)kind > SETT_MMA_DP4A, sett__poison_atom(b), SETT_E_ARGUMENT, "%d is no kind of product", (int)kind);
+    sett_mma_atom *r = kind == SETT_MMA_UNIVERSAL ? universal(&c, &a) : kind == SETT_MMA_DP4A ? dp4a(&c, &a) : instruction(&c, &a, kind == SETT_MMA_SYNC ? SETT__MMA_WARP : SETT__MMA_GROUP);
     return r ? r : sett__poison_atom(b);
 }
 

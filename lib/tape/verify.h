@@ -62,6 +62,8 @@ bool sett__check_apart(sett__verifier *); /* when all ops were seen: bytes of mb
 /* ---- verify_mma.c --------------------------------------------------------------------- */
 bool sett__check_mma(sett__verifier *);
 bool sett__check_matrix(sett__verifier *);
+bool sett__check_dp4a(sett__verifier *);
+bool sett__check_movmatrix(sett__verifier *);
 bool sett__check_desc(sett__verifier *);
 bool sett__check_wgmma(sett__verifier *);
 bool sett__check_held(sett__verifier *); /* its fence, commit and wait */

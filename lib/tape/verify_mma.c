@@ -46,6 +46,34 @@ bool sett__check_mma(sett__verifier *c)
            check_block(c, SETT__WARP);
 }
 
+/* Operand k is a factor of dp4a. */
+static bool check_factor(sett__verifier *c, uint32_t k)
+{
+    const sett__op *v = &c->t->op[sett__verified_arg(c, k)];
+    if (v->n == 4 && (v->dtype == SETT_I8 || v->dtype == SETT_U8))
+        return true;
+    return sett__refuse(c, SETT_E_SHAPE, "operand %u is %u of %s: it needs 4 of i8 or u8", k, v->n, sett_dtype_name((sett_dtype)v->dtype));
+}
+
+bool sett__check_dp4a(sett__verifier *c)
+{
+    const sett__op *sum = &c->t->op[sett__verified_arg(c, 2)];
+    if (!check_factor(c, 0) || !check_factor(c, 1))
+        return false;
+    if (sum->n != 1 || sum->dtype != SETT_I32)
+        return sett__refuse(c, SETT_E_SHAPE, "operand 2 is %u of %s: it needs one i32", sum->n, sett_dtype_name((sett_dtype)sum->dtype));
+    return sett__result_is(c, SETT_I32, 1);
+}
+
+bool sett__check_movmatrix(sett__verifier *c)
+{
+    const sett__op *v = &c->t->op[sett__verified_arg(c, 0)];
+    const int bits = sett_dtype_bits((sett_dtype)v->dtype);
+    if ((bits != 8 && bits != 16 && bits != 32) || bits * v->n != 32)
+        return sett__refuse(c, SETT_E_SHAPE, "operand 0 is %u of %s: it needs 4 bytes, of elements of 8, 16 or 32 bits", v->n, sett_dtype_name((sett_dtype)v->dtype));
+    return sett__result_is(c, v->dtype, v->n) && check_block(c, SETT__WARP);
+}
+
 /* Eight rows of 16 bytes are a matrix, of which a thread holds 4 bytes. */
 bool sett__check_matrix(sett__verifier *c)
 {

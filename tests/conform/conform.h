@@ -76,6 +76,7 @@ void conform_add_narrow(TCase *);
 void conform_add_mark(TCase *);
 void conform_add_async(TCase *);
 void conform_add_arch(TCase *);
+void conform_add_atoms(TCase *);
 void conform_add_bits(TCase *);
 void conform_add_print(TCase *);
 void conform_add_wide(TCase *);

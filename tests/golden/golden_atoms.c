@@ -86,6 +86,8 @@ static const sett_mma_atom *atom_of(const sett__ctx *c, const char *name)
     mma_name x;
     if (!strncmp(name, "UniversalFMA", 12))
         return sett_mma_universal(c->b, .acc = SETT_F32);
+    if (!strcmp(name, "SM61_DP4A"))
+        return sett_dp4a(c->b, .a = SETT_I8, .b = SETT_I8);
     if (!read_name(name, &x)) {
         sett__bad(c, SETT_E_ARGUMENT, "no atom %.80s", name);
         return NULL;
@@ -142,6 +144,8 @@ static const sett_copy_atom *copy_of(const sett__ctx *c, const char *name, const
         return shuffle(c, dtype, atoi(name + 29));
     if (angle && (!strncmp(name, "UniversalCopy<", 14) || !strncmp(name, "SM80_CP_ASYNC", 13)))
         return sett_copy_atom_at(here, c->b, *name == 'U' ? SETT_COPY_UNIVERSAL : SETT_COPY_ASYNC, dtype, atoi(angle + 1), false);
+    if (!strcmp(name, "SM75_U32x1_MOVM_T"))
+        return sett_movmatrix(c->b, dtype);
     bool load = sscanf(name, "SM75_U%dx%d_LDSM_%c", &words, &n, &trans) == 3, store = !load && sscanf(name, "SM90_U%dx%d_STSM_%c", &words, &n, &trans) == 3;
     if (load || store)
         return sett_copy_atom_at(here, c->b, load ? SETT_COPY_LDMATRIX : SETT_COPY_STMATRIX, dtype, words == 16 ? n / 2 : n, trans == 'T');

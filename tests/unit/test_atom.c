@@ -33,6 +33,7 @@ static const struct {
     {SETT_MMA_SYNC, {.a = SETT_F64, .b = SETT_F64, .acc = SETT_F64, .m = 8}, {2, 2, 1}, "", {1, 2, 1}},
     {SETT_MMA_WGMMA, {.a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .m = 64, .n = 64, .a_from = SETT_RMEM}, {2, 1, 1}, "", {1, 2, 2}},
     {SETT_MMA_UNIVERSAL, {.acc = SETT_F32}, {8, 8, 1}, "<(8,2):(2,1),(8,2):(2,1),1>", {1, 2, 3}},
+    {SETT_MMA_DP4A, {.a = SETT_I8, .b = SETT_U8}, {8, 4, 2}, "<16,8,16>", {2, 1, 3}},
 };
 
 /* C is partitioned among all threads: each element to one. A and B likewise, each element to as many as there are atoms in the

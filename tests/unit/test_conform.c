@@ -8,7 +8,7 @@ Suite *conform_suite(void)
         {"values", conform_add_values}, {"program", conform_add_program},
         {"ops", conform_add_ops}, {"control", conform_add_control}, {"memory", conform_add_memory}, {"lanes", conform_add_lanes},
         {"random", conform_add_random}, {"narrow", conform_add_narrow}, {"mark", conform_add_mark},
-        {"async", conform_add_async}, {"arch", conform_add_arch}, {"bits", conform_add_bits}, {"assert", conform_add_assert},
+        {"async", conform_add_async}, {"arch", conform_add_arch}, {"atoms", conform_add_atoms}, {"bits", conform_add_bits}, {"assert", conform_add_assert},
         {"print", conform_add_print}, {"wide", conform_add_wide}, {"struct", conform_add_struct}, {"packed", conform_add_packed},
         {"divmod", conform_add_divmod}, {"inline", conform_add_inline}, {"atomic", conform_add_atomic},
     };

@@ -296,6 +296,10 @@ static const problem problems[] = {
     {.kind = SETT_MMA_UNIVERSAL, .a = SETT_BF16, .b = SETT_F16, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {2, 1, 16}, .steps = 2},
     {.kind = SETT_MMA_UNIVERSAL, .a = SETT_F8E4M3FN, .b = SETT_F32, .acc = SETT_F32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {1, 3, 16}, .steps = 2},
     {.kind = SETT_MMA_UNIVERSAL, .a = SETT_I8, .b = SETT_I8, .acc = SETT_I32, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {2, 2, 16}, .steps = 2},
+    /* four products of bytes a thread */
+    {.kind = SETT_MMA_DP4A, .a = SETT_I8, .b = SETT_I8, .acc = SETT_I32, .m = 1, .n = 1, .k = 4, .atoms = {8, 8, 1}, .times = {2, 2, 4}, .steps = 2, .holds = "dp4a.s32.s32"},
+    {.kind = SETT_MMA_DP4A, .a = SETT_U8, .b = SETT_I8, .acc = SETT_I32, .m = 1, .n = 1, .k = 4, .atoms = {4, 16, 1}, .times = {4, 1, 2}, .steps = 3,
+        .perm = "<(4,4):(4,1),_,_>", .holds = "dp4a.u32.s32", .counted = true},
     {.kind = SETT_MMA_UNIVERSAL, .a = SETT_I64, .b = SETT_I64, .acc = SETT_I64, .m = 1, .n = 1, .k = 1, .atoms = {8, 8, 1}, .times = {1, 2, 16}, .steps = 2},
 };
 

@@ -116,6 +116,31 @@ START_TEST(matrices_move)
 }
 END_TEST
 
+/* ---- between registers, of a thread ------------------------------------------------------------- */
+static const struct { const char *lines, *want; } registers[] = {
+    {"%3 = load f16x2 %1[%0] align 2\n%4 = movmatrix f16x2 %3\nstore %2[%0] f16x2 %4 align 2\n", "CHECK: movmatrix.sync.aligned.m8n8.trans.b16"},
+    {"%3 = load u8x4 %1[%0] align 1\n%4 = movmatrix u8x4 %3\nstore %2[%0] u8x4 %4 align 1\n", "CHECK: movmatrix.sync.aligned.m8n8.trans.b16"},
+    {"%3 = load f32 %1[%0] align 4\n%4 = movmatrix f32 %3\nstore %2[%0] f32 %4 align 4\n", "CHECK: movmatrix.sync.aligned.m8n8.trans.b16"},
+    {"%3 = load i8x4 %1[%0] align 1\n%4 = load i8x4 %1[%0 + 8] align 1\n%5 = dp4a i32 %3, %4, %0\nstore %2[%0] i32 %5 align 4\n", "CHECK: dp4a.s32.s32"},
+    {"%3 = load i8x4 %1[%0] align 1\n%4 = load u8x4 %1[%0 + 8] align 1\n%5 = dp4a i32 %3, %4, %0\nstore %2[%0] i32 %5 align 4\n", "CHECK: dp4a.s32.u32"},
+    {"%3 = load u8x4 %1[%0] align 1\n%4 = load i8x4 %1[%0 + 8] align 1\n%5 = dp4a i32 %3, %4, %0\nstore %2[%0] i32 %5 align 4\n", "CHECK: dp4a.u32.s32"},
+    {"%3 = load u8x4 %1[%0] align 1\n%4 = load u8x4 %1[%0 + 8] align 1\n%5 = dp4a i32 %3, %4, %0\nstore %2[%0] i32 %5 align 4\n", "CHECK: dp4a.u32.u32"},
+};
+
+START_TEST(of_registers)
+{
+    char text[1024], target[TAPE_TARGETS][16];
+    snprintf(text, sizeof text, "%s%s", HEAD, registers[_i].lines);
+    tape_comes_back(text);
+    sett_engine *e = have_compiler() ? tapes_engine() : NULL;
+    for (int i = 0, n = e ? tape_targets(target) : 0; i < n; i++)
+        if (atoi(target[i] + 3) >= 75 && isdigit((unsigned char)target[i][strlen(target[i]) - 1]))
+            tape_gives(e, text, target[i], registers[_i].want);
+    if (e)
+        sett_engine_close(e);
+}
+END_TEST
+
 /* ---- refusals ---------------------------------------------------------------------------------- */
 static const wrong_lines wrong[] = {
     {"%20 = mma f32x4 %10, %11, %12", SETT_E_VERIFY, "it needs the attribute row="},
@@ -137,6 +162,13 @@ static const wrong_lines wrong[] = {
     {"%20 = ldmatrix f16x8 %3[128]", SETT_E_RANGE, "elements 128 to 135 are not in %3"},
     {"%20 = ldmatrix f16x8 %3[%10]", SETT_E_DTYPE, "the offset must be one i32 or i64"},
     {"stmatrix %3[%0] f32x8 %13", SETT_E_SHAPE, "32 bytes a thread"},
+    {"%20 = movmatrix f16x4 %11", SETT_E_SHAPE, "operand 0 is 4 of f16: it needs 4 bytes, of elements of 8, 16 or 32 bits"},
+    {"%20 = pick f16x2 %11[0, 1]\n%21 = movmatrix f16x4 %20", SETT_E_VERIFY, "the result must be f16x2"},
+    {"%20 = movmatrix f16x2 %3", SETT_E_SPACE, "operand 0 is not a value"},
+    {"%20 = bitcast i8x16 %10\n%21 = dp4a i32 %20, %20, %0", SETT_E_SHAPE, "operand 0 is 16 of i8: it needs 4 of i8 or u8"},
+    {"%20 = load u8x4 %1[%0] align 1\n%21 = dp4a i32 %20, %12, %0", SETT_E_SHAPE, "operand 1 is 4 of f32: it needs 4 of i8 or u8"},
+    {"%20 = load u8x4 %1[%0] align 1\n%21 = dp4a i32 %20, %20, %12", SETT_E_SHAPE, "operand 2 is 4 of f32: it needs one i32"},
+    {"%20 = load u8x4 %1[%0] align 1\n%21 = dp4a u32 %20, %20, %0", SETT_E_VERIFY, "the result must be i32"},
     {"stmatrix %3[%0] %3", SETT_E_SPACE, "operand 2 is not a value"},
     {"stmatrix %3[%0] f16x4 %10", SETT_E_PARSE, "the value is not of this type"},
     {"%20 = stmatrix f16x8 %3[%0] %10", SETT_E_PARSE, "stmatrix has no result"},
@@ -154,7 +186,7 @@ END_TEST
 /* The last warp of a block of 48 has 16 lanes: what mma would give there is undefined. */
 START_TEST(warps_are_whole)
 {
-    static const char *const lines[] = {"%20 = ldmatrix f16x2 %3[0]", "%20 = load f16x2 %1[%0] align 2\nstmatrix %3[0] f16x2 %20",
+    static const char *const lines[] = {"%20 = load f16x2 %1[%0] align 2\n%21 = movmatrix f16x2 %20", "%20 = ldmatrix f16x2 %3[0]", "%20 = load f16x2 %1[%0] align 2\nstmatrix %3[0] f16x2 %20",
         "%20 = load f16x8 %1[%0] align 2\n%21 = load f16x4 %1[%0] align 2\n%22 = load f32x4 %1[%0] align 4\n%23 = mma f32x4 %20, %21, %22 row=m16n8k16.f32.f16.f16.f32"};
     char text[1024], *block;
     snprintf(text, sizeof text, "%s%%3 = smem f16x128 at 0\n%s\n", HEAD, lines[_i]);
@@ -176,7 +208,8 @@ Suite *mma_suite(void)
     tcase_add_loop_test(t, layouts_fill_matrices, 0, rows());
     tcase_add_loop_test(t, matrices_move, 0, (int)SETT__COUNT(matrices));
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
-    tcase_add_loop_test(t, warps_are_whole, 0, 3);
+    tcase_add_loop_test(t, of_registers, 0, (int)SETT__COUNT(registers));
+    tcase_add_loop_test(t, warps_are_whole, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
