@@ -58,7 +58,7 @@ SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all wheel wheel-file wheel-check no-remote facts check check-one properties fuzz fuzz-run golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall sbom deb setup lint clean help
+.PHONY: all wheel wheel-file wheel-check no-remote facts check check-one properties fuzz fuzz-run fuzz-tapes golden pictures fault coverage valgrind portable accuracy ops-table bench-programs gpu-check demo bench install uninstall sbom deb setup lint clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -105,7 +105,8 @@ $(B)/obj/jit/export/export.o: override CPPFLAGS += -I$(B)
 $(B)/lib.a: $(LIB_OBJ)
 $(B)/libsett.a: $(LIB_OBJ) $(JIT_OBJ)
 # Of an archive only what a target calls is linked: the fewer the counters, the more a second.
-$(B)/fuzzed.a: $(call obj,tests/law) $(filter-out %/fuzz.o %/fuzz_replay.o,$(call obj,tests/fuzz)) $(B)/obj/tools/size.o
+DIFFER = $(filter-out %/main.o,$(call obj,tests/differ)) $(B)/obj/tests/conform/conform_ref.o
+$(B)/fuzzed.a: $(call obj,tests/law) $(DIFFER) $(filter-out %/fuzz.o %/fuzz_replay.o,$(call obj,tests/fuzz)) $(B)/obj/tools/size.o
 $(B)/lib.a $(B)/libsett.a $(B)/fuzzed.a:
 	@rm -f $@; mkdir -p $(@D)
 	$(call Q,AR)ar rcs $@ $^
@@ -204,13 +205,14 @@ $(B)/oom/ptx.o $(B)/oom/remote.o:
 	$(call Q,LD)ld -r -o $@ $^
 	@objcopy $(OOM_SYMBOLS) $(foreach f,malloc calloc realloc aligned_alloc,--redefine-sym __real_$(f)=oom_llvm_$(f)) $@
 # Programs that have the library in them. -rdynamic: what they open takes its functions from them.
-STATIC := $(B)/oom/oom $(B)/fault $(B)/golden $(B)/fuzz-replay
+STATIC := $(B)/oom/oom $(B)/fault $(B)/golden $(B)/fuzz-replay $(B)/fuzz-tapes
 $(STATIC): private LINK = -rdynamic
 $(STATIC): private LIBS = $(STATIC_LIBS)
 $(B)/oom/oom: $(call obj,tests/oom) $(B)/obj/tests/rig/folder.o $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
 $(B)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
 $(B)/golden: $(call obj,tests/golden) $(addprefix $(B)/obj/tests/,rig/plain.o conform/conform_ref.o rig/mma_truth.o) $(B)/libsett.a
 $(B)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(B)/fuzzed.a $(B)/libsett.a
+$(B)/fuzz-tapes: $(B)/obj/tests/differ/main.o $(DIFFER) $(B)/libsett.a
 $(STATIC):
 	$(link)
 $(B)/fuzz-%: tests/fuzz/fuzz.c $(B)/fuzzed.a $(B)/libsett.a
@@ -254,12 +256,16 @@ properties: $(RUNNER) ## laws of the layout algebra on random cases: make proper
 	SETT_TEST_CASES=$(or $(CASES),10000) SETT_TEST_SEED=$(or $(SEED),$(shell date +%s)) SETT_TEST_LAW=$(LAW) $(RUNNER) properties
 
 # What is new stays in build/fuzz/NAME; what fails too, as a file to be run by fuzz-replay NAME=FILE.
-fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text|cache_entry|meta|cubin|pack|manifest|environment [SECONDS=60]
+fuzz: ## libFuzzer, by clang: make fuzz FUZZ=layout_text|laws|tape_bytes|tape_text|cache_entry|meta|cubin|pack|manifest|environment|tape_runs [SECONDS=60]
 	@$(MAKE) --no-print-directory CC=$(or $(FUZZ_CC),clang) SAN=fuzzer-no-link,address,undefined fuzz-run
 
 fuzz-run: $(B)/fuzz-$(FUZZ)
 	@mkdir -p build/fuzz/$(FUZZ)
 	$< -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/$(FUZZ)- build/fuzz/$(FUZZ) tests/fuzz/$(FUZZ)
+
+# What differs is printed as the smallest tape like it, with its seed.
+fuzz-tapes: $(B)/fuzz-tapes ## random tapes on the CPU engine in each of its ways, against a model: make fuzz-tapes [CASES=1000000] [SEED=n]
+	$< -n $(or $(CASES),1000000) -s $(or $(SEED),$(shell date +%s)) -j $$(nproc)
 
 # build/release/golden -a X/divergent.tsv >X/divergent.answers writes down what we give where other systems disagree.
 golden: $(B)/golden ## results of other systems: make golden [GOLDEN=folder]

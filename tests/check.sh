@@ -88,10 +88,11 @@ faults() { # a sample of the campaign on the disk cache; make fault is all of it
     # shellcheck disable=SC2086
     build "$@" "$b/fault" && "$b/fault" $rows
 }
-fuzz() { # the corpus and mutations of it; make fuzz is libFuzzer
+fuzz() { # the corpus and mutations of it, and random tapes; make fuzz is libFuzzer, make fuzz-tapes more tapes
     b=build/$1
-    shift
-    build "$@" "$b/fuzz-replay" && "$b/fuzz-replay"
+    tapes=$2
+    shift 2
+    build "$@" "$b/fuzz-replay" "$b/fuzz-tapes" && "$b/fuzz-replay" && "$b/fuzz-tapes" -n "$tapes" -j "$jobs"
 }
 races() {
     b=build/san-thread
@@ -126,15 +127,15 @@ of_memory() {
     passed=0 failed=0 skipped=0
     part oom oom release
     part fault faults release ""
-    part fuzz fuzz release
-    part address-undefined-fuzz fuzz san-address-undefined SAN=address,undefined
+    part fuzz fuzz release 5000
+    part address-undefined-fuzz fuzz san-address-undefined 500 SAN=address,undefined
     part address-undefined-examples memory_examples
     part address-undefined-oom oom san-address-undefined SAN=address,undefined
     part address-undefined-fault faults san-address-undefined "F1 F4 P R Z" SAN=address,undefined
     :
 }
 
-part build build all $rel/runner $rel/golden $rel/oom/oom $rel/fault $rel/fuzz-replay
+part build build all $rel/runner $rel/golden $rel/oom/oom $rel/fault $rel/fuzz-replay $rel/fuzz-tapes
 # shellcheck disable=SC2046
 part unit suites $rel/runner $(all_suites)
 part address-undefined memory

@@ -389,8 +389,10 @@ void gen_output(gen *g, int v)
     int x = b->loose ? v : gen_strict(g, v);
     if (g->c->s[x].dtype != b->dtype && sett__dtype_kind(g->c->s[x].dtype) != 's' && size_of(g->c->s[x].dtype) <= size_of(b->dtype) && !sett__dtype_is_float(g->c->s[x].dtype))
         x = gen_op(g, SETT__CONVERT, b->dtype, g->c->s[x].n, 1, x);
-    else if (g->c->s[x].dtype != b->dtype)
-        return gen_output_bytes(g, x);
+    if (g->c->s[x].dtype != b->dtype) {
+        gen_output_bytes(g, x);
+        return;
+    }
     if (g->c->s[x].n > 1 && (b->by_slot || g->c->s[x].n > b->each)) {
         for (int e = 0; e < g->c->s[x].n; e++)
             if (e < 3 || gen_chance(g, 3)) {

@@ -24,10 +24,17 @@ size_t case_bytes(const tape_case *c, int i)
     return (size_t)c->b[i].elements * (size_t)sett__dtype_bytes((sett_dtype)c->b[i].dtype);
 }
 
-/* Small numbers, and any bits. */
+/* Small numbers, and any bits; bytes that are only the threads' own, eight at a time. */
 void case_fill(const tape_case *c, int i, void *to)
 {
     draw d = {.state = c->seed * 31 + (uint64_t)i};
+    const size_t all = case_bytes(c, i);
+    for (size_t at = 0; c->b[i].kind == BUFFER_OWN && !c->b[i].loose && at < all; at += sizeof(uint64_t)) {
+        const uint64_t x = draw_bits(&d);
+        memcpy((uint8_t *)to + at, &x, all - at < sizeof x ? all - at : sizeof x);
+    }
+    if (c->b[i].kind == BUFFER_OWN && !c->b[i].loose)
+        return;
     const sett_dtype type = (sett_dtype)c->b[i].dtype;
     const size_t size = (size_t)sett__dtype_bytes(type);
     for (int e = 0; e < c->b[i].elements; e++) {
@@ -39,12 +46,16 @@ void case_fill(const tape_case *c, int i, void *to)
     }
 }
 
-static void *filled(const tape_case *c, int i)
+/* like: NULL, or what it is a copy of. */
+static void *filled(const tape_case *c, int i, const void *like)
 {
-    void *p = malloc(case_bytes(c, i) + 1);
+    void *p = malloc(case_bytes(c, i)); /* its own size, so that a sanitizer sees one byte too many */
     if (!p)
         abort();
-    case_fill(c, i, p);
+    if (like)
+        memcpy(p, like, case_bytes(c, i));
+    else
+        case_fill(c, i, p);
     return p;
 }
 
@@ -141,7 +152,7 @@ int case_check(const tape_case *c, char *why, size_t size)
     }
     for (int w = 0; w <= WAYS; w++)
         for (int i = 0; i < c->n_buffer; i++)
-            memory[w][i] = filled(c, i);
+            memory[w][i] = filled(c, i, w ? memory[0][i] : NULL);
     const char *no_case = model_run(c, memory[MODEL]);
     if (no_case)
         snprintf(why, size, "%s", no_case);

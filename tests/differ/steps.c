@@ -192,11 +192,11 @@ static void copy_shared(gen *g, int root)
 {
     const int d = g->c->s[root].dtype, size = sett__dtype_bytes((sett_dtype)d), bytes = size * share_of(g, root), in = g->input[gen_below(g, g->n_input)];
     const buffer *b = &g->c->b[g->c->s[in].imm];
-    if ((bytes != 4 && bytes != 8 && bytes != 16) || size > 8)
-        return write_shared(g, root, false);
     const int n = bytes / size, room = b->elements * sett__dtype_bytes((sett_dtype)b->dtype) / bytes;
-    if (!room)
-        return write_shared(g, root, false);
+    if ((bytes != 4 && bytes != 8 && bytes != 16) || !room) {
+        write_shared(g, root, false);
+        return;
+    }
     stmt s = {.code = SETT__CPASYNC, .n_arg = 6, .bytes = (uint8_t)bytes, .of = (uint8_t)size, .arg = {(int16_t)root, NO_ARG, NO_ARG, (int16_t)in, NO_ARG, NO_ARG}};
     s.arg[1] = (int16_t)scaled(g, g->local, n);
     s.arg[4] = (int16_t)scaled(g, gen_index(g, room), n);
@@ -376,7 +376,7 @@ static void add_buffers(gen *g)
     const int all = g->threads * g->c->blocks;
     g->n_input = 1 + gen_below(g, 3);
     for (int k = 0; k < g->n_input; k++)
-        g->input[k] = (int16_t)add_buffer(g, (buffer){.dtype = (uint8_t)gen_type(g), .kind = BUFFER_READ, .elements = all * (1 << gen_below(g, 5)) + 4 + gen_below(g, 40)});
+        g->input[k] = (int16_t)add_buffer(g, (buffer){.dtype = (uint8_t)gen_type(g), .kind = BUFFER_READ, .elements = all * (1 << gen_below(g, 4)) + 4 + gen_below(g, 40)});
     for (int k = 0; k < 2; k++) {
         const int d = k ? real[gen_below(g, 4)] : whole[gen_below(g, SETT__COUNT(whole))], n = each[gen_below(g, SETT__COUNT(each))];
         g->output[k] = (int16_t)add_buffer(g, (buffer){.dtype = (uint8_t)d, .kind = BUFFER_OWN, .loose = k, .by_slot = gen_chance(g, 3), .elements = all * n, .each = n});

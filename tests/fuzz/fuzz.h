@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /* The text of a layout, tuple or tiler. The choices that one law makes. A tape's bytes, and its text. An
- * entry of the disk cache, the META in it, the cubin in it; a pack of entries. A manifest; the environment and options. */
+ * entry of the disk cache, the META in it, the cubin in it; a pack of entries. A manifest; the environment and options. The choices
+ * that make a random tape, which runs. */
 #define FUZZ_LIST(X) X(layout_text) X(laws) X(tape_bytes) X(tape_text) X(cache_entry) X(meta) X(cubin) X(pack) \
-    X(manifest) X(environment)
+    X(manifest) X(environment) X(tape_runs)
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *, size_t);
 FUZZ_LIST(FUZZ_DECLARE)
 void fuzz_broken(const char *promise, const char *text); /* says so, and aborts */

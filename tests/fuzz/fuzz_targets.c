@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that fuzzers call: see fuzz.h. */
+#include "tests/differ/differ.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/law/law.h"
 #include <stdlib.h>
@@ -53,4 +54,20 @@ void fuzz_laws(const uint8_t *data, size_t len)
     law_run(l, &t);
     if (t.failed)
         fuzz_broken(l->name, t.text);
+}
+
+/* ---- tapes that run --------------------------------------------------------------------------- */
+
+void fuzz_tape_runs(const uint8_t *data, size_t len)
+{
+    static tape_case c;
+    static char text[CASE_TEXT];
+    char why[1024];
+    draw d = {.data = data, .len = len};
+    c.seed = len;
+    case_generate(&c, &d);
+    if (case_check(&c, why, sizeof why) == VERDICT_SAME || !strcmp(why, "too long"))
+        return;
+    case_text(&c, text, sizeof text);
+    fuzz_broken(why, text);
 }
