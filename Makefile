@@ -192,6 +192,9 @@ RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(call obj,$(addprefix tests/,rig conform law))
 $(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/libsett-ptx.so $(B)/test-family.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
+# The runner with tests that do not end: tests/limits.sh
+$(B)/limits: tests/unit/runner.c $(addprefix $(B)/obj/tests/,fixture/limits.o rig/limits.o rig/cases.o)
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) '-DSUITES=X(limits)' -o $@ $^ $(TEST_LIBS) $(SYS_LIBS)
 # Out of memory on purpose: what allocates is renamed in sett's own objects, so that LLVM's and libc's calls stay theirs.
 OOM_SYMBOLS := $(foreach f,malloc calloc realloc free aligned_alloc strdup strndup asprintf __asprintf_chk fdopendir ffi_closure_alloc \
     pthread_create,--redefine-sym $(f)=oom_$(f))
@@ -208,8 +211,8 @@ $(B)/oom/ptx.o $(B)/oom/remote.o:
 STATIC := $(B)/oom/oom $(B)/fault $(B)/golden $(B)/fuzz-replay $(B)/fuzz-tapes
 $(STATIC): private LINK = -rdynamic
 $(STATIC): private LIBS = $(STATIC_LIBS)
-$(B)/oom/oom: $(call obj,tests/oom) $(B)/obj/tests/rig/folder.o $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
-$(B)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
+$(B)/oom/oom: $(call obj,tests/oom) $(addprefix $(B)/obj/tests/rig/,folder.o limits.o) $(KERNELS_OBJ) $(B)/oom/libsett.a | $(B)/oom/libsett-ptx.so $(REMOTE:$(B)/%=$(B)/oom/%)
+$(B)/fault: $(call obj,tests/fault) $(addprefix $(B)/obj/tests/,rig/rig.o rig/limits.o rig/folder.o rig/sample.o fuzz/fuzz_cache.o) $(B)/libsett.a | $(B)/fake-ptx.so $(B)/preload.so $(B)/sett
 $(B)/golden: $(call obj,tests/golden) $(addprefix $(B)/obj/tests/,rig/plain.o conform/conform_ref.o rig/mma_truth.o) $(B)/libsett.a
 $(B)/fuzz-replay: $(B)/obj/tests/fuzz/fuzz_replay.o $(B)/fuzzed.a $(B)/libsett.a
 $(B)/fuzz-tapes: $(B)/obj/tests/differ/main.o $(DIFFER) $(B)/libsett.a

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `make check`: every test that needs no GPU, one line a part. A part's output is shown when it fails; all
-# parts run, and the last line says how many failed. CHECK_ONLY="unit lint" runs some of them. Parts that keep all cores busy run one
-# after another; the others, most of them one process at a time, in two lanes beside each other.
+# `make check`: every test that needs no GPU, one line a part. Of a part that fails, tests/failure.sh shows the lines that say why,
+# and where its whole output lies; all parts run, and the last line says how many failed. CHECK_ONLY="unit lint" runs some of them. Parts
+# that keep all cores busy run one after another; the others, most of them one process at a time, in two lanes beside each other. No
+# limit is one of the wall's clock that a busy machine could reach: tests/rig/limits.h.
 set -u
 make=${MAKE:-make}
 jobs=${JOBS:-$(nproc)}
@@ -31,11 +32,12 @@ part() { # name, command...
         fi
     else
         failed=$((failed + 1))
-        cat "$log"
         echo "$name: FAILED"
+        tests/failure.sh "$log"
     fi
 }
 
+limits() { build $rel/limits && tests/limits.sh $rel && tests/failure_test.sh; }
 golden() { $rel/golden tests/golden && tests/golden_bad.sh $rel/golden; }
 build() { $make --no-print-directory -j"$jobs" "$@"; }
 
@@ -55,12 +57,12 @@ ops_table() { # every function inside its bound, and docs/ops.md what is measure
 suites() { # runner, suites...
     runner=$1
     shift
-    printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '"$0" {} >"$0-{}.log" 2>&1 || { cat "$0-{}.log"; exit 1; }' "$runner" || return 1
+    printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '"$0" {} >"$0-{}.log" 2>&1 || { echo "== {}: exit $?"; cat "$0-{}.log"; exit 1; }' "$runner" || return 1
     for s in "$@"; do cat "$runner-$s.log"; done | awk '/Checks:/ {n += $3} END {print n " passed, 0 failed"}'
 }
 all_suites() { echo remote conform layout sim; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'remote|conform|layout|sim'; }
 
-export CK_TIMEOUT_MULTIPLIER=10 # a sanitized run on a busy machine
+export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 # Check's parent frees a message an assertion: without a bound on what is kept of that, each of its children carries 600 MB.
 # One definition: the ready kernels are in the runner and in a shared object that it opens, both of one source.
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
@@ -114,6 +116,7 @@ of_the_release() {
     part files tests/files.sh $rel
     part user-compiler tests/user_compiler.sh $rel
     part readme tests/readme.sh $rel
+    part limits limits
     part console tests/console.sh $rel
     part install tests/install.sh
     part export exports

@@ -12,7 +12,8 @@ bad=0
 n=0
 sett=$d/sett
 real=$(realpath "$b/sett")
-printf '#!/bin/sh\nulimit -v 2000000\nexec timeout 60 %s "$@"\n' "$real" >"$sett"
+# What reads without an end ends by its CPU time; what waits for ever, after ten minutes, which no load of the machine is.
+printf '#!/bin/sh\nulimit -v 2000000\nulimit -t 60\nexec timeout 600 %s "$@"\n' "$real" >"$sett"
 chmod 700 "$sett"
 export SETT_CACHE_DIR="$d/usual"
 
@@ -159,7 +160,7 @@ for call in 'layout (4,8) --emit svg -o' 'compile saxpy --emit tape -o' 'compile
         there
         was=$(what "$d/at/$kind")
         : >"$d/came"
-        [ $kind != fifo ] || timeout 20 cat "$d/at/fifo" >"$d/came" &
+        [ $kind != fifo ] || timeout 600 cat "$d/at/fifo" >"$d/came" &
         reader=$!
         expect 0 '' ${to}"$d/at/$kind"
         wait $reader
@@ -206,7 +207,7 @@ expect 1 '^sett: /dev/zero is no regular file$' cache verify "$d/one.settpack" -
 feed() { # to the reader of a new FIFO: the writer of the one before may still wait for room in it, and would write to whoever reads next
     rm -f "$d/at/fifo"
     mkfifo "$d/at/fifo"
-    (exec timeout 60 sh -c 'exec "$@" >"$0" 2>/dev/null' "$d/at/fifo" "$@") &
+    (exec timeout 600 sh -c 'exec "$@" >"$0" 2>/dev/null' "$d/at/fifo" "$@") &
 }
 headed() { # extent: a .npy file of it that does not end
     printf '\223NUMPY\001\000v\000' >"$d/at/headed"

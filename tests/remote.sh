@@ -69,7 +69,7 @@ mkdir -p "$d/operator/store" "$d/operator/tmp"
 redis_line=$(sed -n 's/^    redis-server --port 6379 \(--.*\) --requirepass .*/\1/p' docs/cache.md)
 [ -n "$redis_line" ] || { echo "docs/cache.md starts no Redis"; exit 1; }
 answers() { # process, port: it lives, and has bound the port
-    for _ in $(seq 100); do
+    for _ in $(seq 3000); do
         kill -0 "$1" 2>/dev/null || return 1
         grep -qi "$(printf ':%04X 00000000:0000 0A' "$2")" /proc/net/tcp && return 0
         sleep 0.1
@@ -179,10 +179,11 @@ if [ -n "$tls" ]; then # nobody is believed whose certificate is another's, or b
             openssl s_server -accept 127.0.0.1:$evil_port -cert "$d/cert.pem" -key "$d/key.pem" $3 >/dev/null 2>&1 &
         evil=$!
         answers $evil $evil_port || { echo "s_server does not start"; bad=$((bad + 1)); }
-        began=$(date +%s)
+        was=$sett
+        printf '#!/bin/sh\nulimit -t 20 && exec %s "$@"\n' "$(realpath "$was")" >"$d/limited" && chmod 700 "$d/limited"
+        sett=$d/limited # reading on for ever is CPU time
         compile_says "$2" "$1://127.0.0.1:$evil_port|ca=$d/cert.pem|secret=$d/secret|read-only|total-ms=500"
-        took=$(($(date +%s) - began))
-        [ $took -lt 10 ] || { echo "$1 pours $5: $took s for a server that has 0.5"; bad=$((bad + 1)); }
+        sett=$was
         kill $evil 2>/dev/null
         wait $evil 2>/dev/null
     }

@@ -218,7 +218,7 @@ static void add_reason(reasons *r, const place *p, bool unused, const char *why)
     if (r->n < REASONS) {
         r->of[r->n].path = p->path;
         r->of[r->n].unused = unused;
-        snprintf(r->of[r->n].why, REASON_LEN, "%s", why);
+        snprintf(r->of[r->n].why, REASON_LEN, "%.*s", REASON_LEN - 1, why);
     }
     r->n++;
 }

@@ -362,7 +362,7 @@ static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 static bool fence(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     (void)c, (void)w, (void)i;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    sett__full_fence();
     return true;
 }
 

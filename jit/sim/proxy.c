@@ -210,7 +210,7 @@ bool sett__proxy_fence(sett__core *c, sett__warp *w, const sett__insn *i)
     k->epoch += kind <= SHARED, k->fences += kind <= SHARED;
     for (uint32_t n = 0; n < SETT__CHANGED && kind == RELEASE; n++)
         k->changed[n].released = true;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    sett__full_fence();
     return kind != ACQUIRE || acquire(c, w, i);
 }
 

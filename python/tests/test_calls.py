@@ -29,11 +29,13 @@ def floats(n=10):
 
 
 @contextlib.contextmanager
-def signalled(signals, seconds=0.3):
-    """Another thread sends them to this process, each after so long."""
+def signalled(signals, seen=(), seconds=0.3):
+    """Another thread sends them to this process, each after so long, and after seen has one more for the one before."""
 
     def send():
-        for s in signals:
+        for i, s in enumerate(signals):
+            while len(seen) < i:
+                time.sleep(0.01)
             time.sleep(seconds)
             os.kill(os.getpid(), s)
 
@@ -368,7 +370,7 @@ class Prepared(Case):
 class Threads(Case):
     def test_a_launch_lets_other_threads_run(self):
         """The kernel runs until another thread of Python ends it: with the interpreter's lock held it would run for ever."""
-        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000) as e:
+        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=600000) as e:
             k = e.compile(family("spin"), target="cpu")
             n = np.ones(1, "i4")
             for run in (k, k.prepare(n)):
@@ -402,14 +404,14 @@ class Threads(Case):
         # A shell's background job ignores it.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         for threads in (1, 3):
-            with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000, cpu_threads=threads) as e:
+            with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=600000, cpu_threads=threads) as e:
                 k = e.compile(family("spin"), target="cpu")
                 n = np.ones(1, "i4")
                 for run in (lambda: k(n), k.prepare(n)):
                     with signalled([signal.SIGINT]), self.assertRaises(KeyboardInterrupt):
                         run()
                     was = signal.signal(signal.SIGUSR1, gentle)
-                    with signalled([signal.SIGUSR1, signal.SIGUSR1]), self.refused(Status.E_CANCELLED):
+                    with signalled([signal.SIGUSR1, signal.SIGUSR1], seen), self.refused(Status.E_CANCELLED):
                         run()
                     signal.signal(signal.SIGUSR1, was)
                     self.assertEqual(len(seen), 2)
@@ -419,7 +421,7 @@ class Threads(Case):
     @contextlib.contextmanager
     def chats(self, threads, say):
         """An engine whose kernels print by say(text), launches of one that prints for ever while n[0] is not 0, and n."""
-        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000, cpu_threads=threads, print=say) as e:
+        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=600000, cpu_threads=threads, print=say) as e:
             k, n = e.compile(family("chat"), target="cpu"), np.ones(1, "i4")
             yield e, (lambda: k(n), k.prepare(n)), n
 
@@ -494,7 +496,7 @@ class Threads(Case):
         self.assertEqual((lost[0], ended), (ValueError, [True, True]))
 
     def test_a_prepared_call_is_for_one_thread(self):
-        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=60000) as e:
+        with sett.Engine(cache_dir="", no_gpu=True, cpu_timeout_ms=600000) as e:
             n, zero = np.ones(1, "i4"), np.zeros(1, "i4")
             c = e.compile(family("spin"), target="cpu").prepare(n)
             thread = threading.Thread(target=lambda: self.assertRaises(sett.Error, c))

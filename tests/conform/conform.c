@@ -248,7 +248,7 @@ static void fetch(sett_stream s, placed *p, int index)
 static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const sett_bind *args, const placed *p, sett_error *err)
 {
     sett_bind name[ARGUMENTS];
-    char text[ARGUMENTS][8];
+    char text[ARGUMENTS][12];
     void *other[ARGUMENTS] = {NULL};
     sett_plan *plan = NULL;
     for (int i = 0; i < n; i++) {

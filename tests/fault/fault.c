@@ -92,6 +92,7 @@ int main(int argc, char **argv)
 {
     bool full = argc > 1 && !strcmp(argv[1], "--full");
     int passed = 0, failed = 0;
+    watch_begin();
     for (size_t i = 0; i < SETT__COUNT(rows); i++) {
         char figures[300] = "";
         if (!wanted(&rows[i], argc, argv))
@@ -105,6 +106,7 @@ int main(int argc, char **argv)
         fflush(stdout);
         *(failures ? &failed : &passed) += 1;
     }
+    watch_end();
     printf("fault: %d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

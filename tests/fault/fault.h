@@ -5,6 +5,7 @@
 #define FAULT_H
 #include "tests/rig/faces.h"
 #include "jit/cache/inside.h"
+#include "tests/rig/limits.h"
 #include "tests/rig/rig.h"
 
 typedef struct row {

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- in a child, within a time ------------------------------------------------------------------- */
+/* ---- in a child, within a time of the CPU ------------------------------------------------------------------- */
 enum { OK, FAILED, SKIPPED, LIMIT_S = 20 };
 typedef int child_fn(void *user);
 
@@ -23,7 +23,7 @@ static int in_child(child_fn *fn, void *user)
     fflush(NULL);
     pid_t id = fork();
     if (!id) {
-        alarm(LIMIT_S);
+        limit_cpu(LIMIT_S);
         _exit(fn(user));
     }
     waitpid(id, &status, 0);

@@ -12,7 +12,6 @@
 enum {
     ENTRIES = 6,
     CUBIN_SIZE = 20000,
-    LIMIT_MS = 10000, /* of one play: it takes 10, and a busy machine is no hang */
 };
 
 /* ---- F3: a process is killed at a call ------------------------------------------------------------ */
@@ -132,19 +131,17 @@ static long play(const scene *sc, const plan *p)
     sett_kernel *k;
     sett_error err = {0};
     int files = open_files();
-    double start = sett__now_ms();
     plan_set(p);
-    sett_engine *e = engine_with(&os_faulty, 50);
+    sett_engine *e = engine_with(&os_faulty, 50); /* one that hangs, the watcher kills */
     sett_status s = e ? engine_kernel(e, 0, &k, &err) : SETT_E_MEMORY;
     bool right = !s && kernel_right(k);
     sett_engine_close(e);
-    double ms = sett__now_ms() - start;
     plan_set(NULL);
     if (!right && !(p && p->error == ENOMEM && s == SETT_E_MEMORY))
         return complain("%s: status %d: %s", sc->name, s, err.text);
     if (open_files() != files)
         return complain("%s: %d files were left open", sc->name, open_files() - files);
-    return ms > LIMIT_MS ? complain("%s: it took %.0f ms", sc->name, ms) : 0;
+    return 0;
 }
 
 static bool set_scene(const scene *sc)

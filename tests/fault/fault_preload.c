@@ -44,7 +44,7 @@ static int run(size_t which, const char *plan_text, long *seen)
             _exit(98);
         if (plan_text)
             setenv("LD_PRELOAD", shim, 1), setenv("SETT_SHIM", plan_text, 1);
-        alarm(LIMIT_S); /* it outlives exec: what hangs is killed */
+        limit_cpu(LIMIT_S); /* it outlives exec; what waits for ever, the watcher kills */
         execv(command, (char *const *)(uintptr_t)words);
         _exit(98);
     }

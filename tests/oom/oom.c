@@ -6,6 +6,7 @@
  * sound. What LLVM takes fails by itself, each time in a process of its own, which must live. */
 #define SETT_SHORT
 #include "tests/rig/folder.h"
+#include "tests/rig/limits.h"
 #include "tests/oom/oom_alloc.h"
 #include "tests/oom/oom_bodies.h"
 #include <errno.h>
@@ -572,7 +573,7 @@ static void without(long n, llvm_seen *seen)
     sett_engine *e;
     sett_error err = {0}, then = {0};
     char text[8192];
-    alarm(60);
+    limit_cpu(60);
     if (open_engine(&e, false, false, &err))
         _exit(1);
     oom_llvm_count = 0;
@@ -667,6 +668,7 @@ int main(int argc, char **argv)
     int failed = 0, passed = 0;
     if (!make_root())
         return 1;
+    watch_begin();
     pid_t child = fork(); /* it opens LLVM, which must not be open in the children of llvm_campaign() */
     if (!child)
         _exit(!have_compiler());
@@ -685,6 +687,7 @@ int main(int argc, char **argv)
             failed += bad;
             passed += !bad;
         }
+    watch_end();
     folder_remove(root);
     printf("oom: %d passed, %d failed\n", passed, failed);
     return failed || !passed;

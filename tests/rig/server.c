@@ -3,6 +3,7 @@
 #include "tests/rig/faces.h"
 #include <arpa/inet.h>
 #include <check.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,6 +33,7 @@ struct server {
     thing thing[MOST];
     int n_thing;
     server_counts count;
+    atomic_ulong poured;
 };
 typedef struct client {
     server *s;
@@ -111,8 +113,10 @@ static bool pour(const client *c)
         memcpy(block + n, c->s->more, one), n += one;
     while (!pace && n + one <= BLOCK);
     pthread_mutex_unlock(&c->s->lock);
-    while (send_all(c->fd, block, n))
+    while (send_all(c->fd, block, n)) {
+        atomic_fetch_add(&c->s->poured, 1);
         usleep((useconds_t)pace);
+    }
     free(block);
     return false;
 }
@@ -380,6 +384,11 @@ void server_delay(server *s, int ms)
     pthread_mutex_lock(&s->lock);
     s->delay = ms;
     pthread_mutex_unlock(&s->lock);
+}
+
+unsigned long server_poured(server *s)
+{
+    return atomic_load(&s->poured);
 }
 
 server_counts server_count(server *s)

@@ -23,6 +23,7 @@ void server_delay(server *, int ms); /* before each answer */
 typedef struct server_counts {
     int connections, gets, looks, puts;
 } server_counts;
+unsigned long server_poured(server *); /* how often it said more */
 server_counts server_count(server *); /* of requests that came, answered or not */
 int unused_port(void); /* where nobody answers */
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs every suite (tests/test_NAME.c defines NAME_suite), or those named on the
  * command line. SUITES comes from the Makefile: X(tape) X(eval) ... */
+#include "tests/rig/limits.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,9 @@ int main(int argc, char **argv)
         srunner_free(runner);
         return 2;
     }
+    watch_begin();
     srunner_run_all(runner, CK_NORMAL);
+    watch_end();
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

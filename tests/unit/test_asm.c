@@ -206,12 +206,12 @@ START_TEST(ptxas_fails)
 END_TEST
 
 /* ---- programs that do not end, or leave something behind ------------------------------ */
-enum { FOR_EVER = 60 }; /* seconds; what waits for it to end fails */
+enum { FOR_EVER = 3600 }; /* seconds, as in the scripts: what waits for it to end waits for what does not come */
 
 static const char *const endless[] = {
-    "sleep 60 & echo $! >\"$pid\"; wait",                    /* a wrapper of what hangs: both are killed */
-    "sleep 60 >/dev/null 2>&1 & echo $! >\"$pid\"; exec >&- 2>&-; wait", /* its output has ended, it has not */
-    "sleep 60 & echo $! >\"$pid\"; yes",                     /* it talks for ever */
+    "sleep 3600 & echo $! >\"$pid\"; wait",                    /* a wrapper of what hangs: both are killed */
+    "sleep 3600 >/dev/null 2>&1 & echo $! >\"$pid\"; exec >&- 2>&-; wait", /* its output has ended, it has not */
+    "sleep 3600 & echo $! >\"$pid\"; yes",                     /* it talks for ever */
 };
 
 static bool runs(pid_t pid)
@@ -225,37 +225,47 @@ static bool runs(pid_t pid)
     return known && state != 'Z';
 }
 
-/* By the option, and by the environment. */
-START_TEST(ptxas_hangs)
+/* The option goes before the environment. False: the program had not begun when it was killed. */
+static bool hangs(const char *what, int ms, bool by_option)
 {
     make_folder();
-    char does[256], file[128];
+    char does[256], file[128], said[100];
     int pid = 0;
     snprintf(file, sizeof file, "%s/pid", folder);
-    snprintf(does, sizeof does, "pid=%s; %s", file, endless[_i / 2]);
-    ck_assert_int_eq(setenv("SETT_JIT_TIMEOUT_MS", _i % 2 ? "1500" : "none", 1), 0);
-    sett__asm *a = open_limited(SETT_ASM_PTXAS, stand_in(does), NULL, _i % 2 ? 0 : 1500);
+    snprintf(does, sizeof does, "pid=%s; %s", file, what);
+    snprintf(said, sizeof said, "%d", ms);
+    ck_assert_int_eq(setenv("SETT_JIT_TIMEOUT_MS", by_option ? "1" : said, 1), 0);
+    sett__asm *a = open_limited(SETT_ASM_PTXAS, stand_in(does), NULL, by_option ? ms : 0);
     sett__asm_out out;
     sett_error e;
     const sett__asm_job job = job_of(add_one);
-    double from = sett__now_ms();
-    ck_assert_int_eq(assemble(a, &job, &out, &e), SETT_E_ASSEMBLE);
-    ck_assert(sett__now_ms() - from < 1e3 * FOR_EVER / 2);
-    ck_assert_msg(strstr(e.text, "ptxas had not ended after 1500 ms and was killed") != NULL, "%s", e.text);
+    bool begun = assemble(a, &job, &out, &e) == SETT_E_ASSEMBLE;
+    if (begun) {
+        snprintf(said, sizeof said, "ptxas had not ended after %d ms and was killed", ms);
+        ck_assert_msg(strstr(e.text, said) != NULL, "%s", e.text);
+    }
     FILE *f = fopen(file, "r");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(fscanf(f, "%d", &pid), 1);
-    fclose(f);
-    for (int i = 0; i < 200 && runs(pid); i++)
+    begun = f && begun && fscanf(f, "%d", &pid) == 1;
+    if (f)
+        fclose(f);
+    while (begun && runs(pid)) /* for ever: the runner says so */
         usleep(10000);
-    ck_assert(!runs(pid));
     remove(file);
     sett__asm_close(a);
     remove_folder();
+    return begun;
+}
+
+START_TEST(ptxas_hangs)
+{
+    int ms = 1500;
+    while (!hangs(endless[_i / 2], ms, !(_i % 2)) && ms < 100000) /* a busy machine may not have begun in so long */
+        ms *= 4;
+    ck_assert_int_lt(ms, 100000);
 }
 END_TEST
 
-static const char *const left_behind[] = {"sleep 60 & echo $! >\"$pid\"", "yes >&2 & echo $! >\"$pid\""};
+static const char *const left_behind[] = {"sleep 3600 & echo $! >\"$pid\"", "yes >&2 & echo $! >\"$pid\""};
 
 /* It ended: what it left holds its output, and is nothing to wait for. */
 START_TEST(ptxas_leaves_something)
@@ -269,9 +279,7 @@ START_TEST(ptxas_leaves_something)
     sett__asm_out out;
     sett_error e;
     const sett__asm_job job = job_of(add_one);
-    double from = sett__now_ms();
     ck_assert_msg(!assemble(a, &job, &out, &e), "%s", e.text);
-    ck_assert(sett__now_ms() - from < 1e3 * FOR_EVER / 2);
     ck_assert_uint_eq(out.cubin_len, strlen(add_one));
     FILE *f = fopen(file, "r");
     ck_assert_ptr_nonnull(f);

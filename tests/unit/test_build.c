@@ -161,7 +161,7 @@ START_TEST(too_many)
 {
     sett_build *b = kernel();
     int line = 0;
-    char name[8];
+    char name[16];
     for (int i = 0; i <= 1024; i++) {
         snprintf(name, sizeof name, "n%d", i);
         ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);

@@ -443,7 +443,7 @@ START_TEST(values_of_layouts_stay_inside)
         sett_val *lane = sett_lane_idx(b);
         sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, sett_make_swizzled(2, 0, 2, sett_row_major(b, 8, 8)), 16), *moved = NULL;
         sett_layout *l = NULL, *outer = sett_make_layout(b, 4, sett_add(lane, 1));
-        int made = 0, shifted = 0, line;
+        int made = 0, shifted = 0, line = 0;
         char text[300];
         sett_coalesce(S);
         sett_if (b, sett_lt(lane, 9)) {

@@ -426,5 +426,5 @@ START_TEST(driver)
 }
 END_TEST
 
-SUITE_IN_ROOT(log, levels, environment, bogus_environment, storms, many_kinds, homeless, sealed_and_refused, late_and_unwritten, compilers,
+SUITE_IN_ROOT(log, levels, environment, bogus_environment, misspelt_environment, storms, many_kinds, homeless, sealed_and_refused, late_and_unwritten, compilers,
     serialised, driver)

@@ -9,7 +9,7 @@ enum { SELDOM = 1 };
 #else
 enum { SELDOM = 0 };
 #endif
-enum { POLICIES = 32, MOST_MS = 60000, TENSORS = 4, ROOM = 1 << 17 };
+enum { POLICIES = 32, TENSORS = 4, ROOM = 1 << 17 };
 
 /* ---- the programs, each at one small shape --------------------------------------------------------------- */
 typedef struct size { const char *name; int value; } size;
@@ -67,7 +67,7 @@ typedef struct bench {
 static void set_up(bench *b, const program *p)
 {
     char file[80];
-    *b = (bench){.p = p, .t = {.grid = {p->grid}, .block = {p->block}, .cluster = {p->cluster}, .threads = 1, .timeout_ms = MOST_MS}};
+    *b = (bench){.p = p, .t = {.grid = {p->grid}, .block = {p->block}, .cluster = {p->cluster}, .threads = 1}};
     snprintf(file, sizeof file, "tests/tape/%s.tape", p->name);
     b->text = read_text(file);
     state = 17;

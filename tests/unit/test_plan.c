@@ -523,7 +523,7 @@ START_TEST(many_names)
     host h;
     open_host(&h);
     enum { CALLS = 500 };
-    char x[12], y[12];
+    char x[16], y[16];
     sett_plan *p = new_plan(SETT_CPU, false);
     OK(sett_plan_commit(p, &err));
     OK(sett_plan_run(p, sett_stream_of(SETT_CPU, NULL), &err));
@@ -554,7 +554,7 @@ START_TEST(updates)
         return;
     sett_plan *p = new_plan(0, false);
     sett_kernel *k = make(e, axpy, "axpy", NULL), *c = make_tape(e, clustered, "clustered");
-    char name[12];
+    char name[16];
     const sett_buf b = sett_buf_1d((void *)0x1000, SETT_F32, 64), other = sett_buf_1d((void *)0x2000, SETT_F32, 64), none = sett_buf_1d((void *)0x2000, SETT_F32, 0);
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "own%d", i);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { URLS = 16, CREW = 16 };
@@ -419,7 +420,8 @@ START_TEST(odd_answers)
         return;
     new_shape();
     server_behave(own, SAYS, o->says, strlen(o->says));
-    sett_engine *e = open_machine("a", with(url[o->redis ? 2 : 0], "|total-ms=400|read-only"));
+    bool stops = strstr(o->says, "Content-Length: 100"); /* and says no more; who says all has the time that a busy machine needs */
+    sett_engine *e = open_machine("a", with(url[o->redis ? 2 : 0], stops ? "|total-ms=400|read-only" : "|total-ms=60000|read-only"));
     sett_kernel *k = get_kernel(e);
     ck_assert_uint_eq(remote_of(e).errors, o->said && !strstr(o->said, "refused"));
     ck_assert_uint_eq(remote_of(e).refusals, o->said && strstr(o->said, "refused"));
@@ -453,13 +455,11 @@ START_TEST(breaker)
         t[_i].dead ? unused_port() : server_port(own));
     server_behave(own, t[_i].manner, NULL, 0);
     sett_engine *e = open_machine("a", u);
-    double start = sett__now_ms();
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) { /* each ends, else the runner says so */
         new_shape();
         sett_kernel_release(get_kernel(e));
     }
     sett__workers_flush(e->workers);
-    ck_assert_msg(sett__now_ms() - start < 20000, "%g ms", sett__now_ms() - start); /* and not for ever */
     ck_assert_uint_eq(stats(e).compiles, 8);
     ck_assert(remote_of(e).off && remote_of(e).errors >= 3 && remote_of(e).errors <= 4); /* a put may be under way with the third get */
     ck_assert_uint_eq(remote_of(e).errors + remote_of(e).skipped, 16);
@@ -501,6 +501,16 @@ static long most_memory(void) /* KiB */
     return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_maxrss;
 }
 
+/* The time that an answer takes, by what it costs its reader, or by how often the server says more, with 2 ms between: a busy machine
+ * makes neither more. */
+enum { MOST_POURED = 15000 };
+static double thread_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static void endure(const flood *f, int pace_us)
 {
     size_t len;
@@ -510,9 +520,11 @@ static void endure(const flood *f, int pace_us)
     sett__remote *r = raw_open(with(url[f->redis ? 2 : 0], "|total-ms=300"));
     long before = most_memory();
     for (int i = 0; i < 8; i++) {
-        double start = sett__now_ms();
+        double start = thread_ms();
+        unsigned long poured = server_poured(own);
         ck_assert_int_ne(raw->get(r, "ab", &data, &len, NULL), SETT_E_MEMORY);
-        ck_assert_msg(sett__now_ms() - start < 10 * 300, "%s: %g ms", f->head, sett__now_ms() - start);
+        ck_assert_msg(thread_ms() - start < 10 * 300, "%s: %g ms of CPU time", f->head, thread_ms() - start);
+        ck_assert_msg(!pace_us || server_poured(own) - poured < MOST_POURED, "%s: %lu times more", f->head, server_poured(own) - poured);
         free(data);
     }
     raw->close(r);
@@ -535,32 +547,53 @@ START_TEST(floods_end)
 }
 END_TEST
 
+/* It is left alone, and tried again after the time of |retry-ms=. False: kernels take longer than that here. */
+static bool opens_again(const variant *there, unsigned retry_ms)
+{
+    char attributes[60];
+    sett_stats st;
+    snprintf(attributes, sizeof attributes, "|failures=2|retry-ms=%u|read-only", retry_ms);
+    server_behave(own, SAYS, HTTP("500"), strlen(HTTP("500")));
+    sett_engine *e = open_machine("b", with(url[0], attributes));
+    double from = sett__now_ms();
+    for (int i = 0; i < 3; i++) {
+        new_shape();
+        sett_kernel_release(get_kernel(e));
+    }
+    bool in_time = sett__now_ms() - from < retry_ms;
+    ck_assert(!in_time || (remote_of(e).off && remote_of(e).skipped == 1));
+    if (!in_time) {
+        sett_engine_close(e);
+        return false;
+    }
+    usleep((retry_ms + 100) * 1000);
+    new_shape();
+    from = sett__now_ms();
+    sett_kernel_release(get_kernel(e)); /* the trial fails */
+    ck_assert(remote_of(e).errors == 3 && remote_of(e).skipped == 1);
+    bool off = remote_of(e).off;
+    in_time = sett__now_ms() - from < retry_ms;
+    ck_assert(off || !in_time);
+    server_behave(own, SERVES, NULL, 0);
+    usleep((retry_ms + 100) * 1000);
+    shape = *there;
+    sett_kernel_release(get_kernel(e));
+    st = stats(e);
+    ck_assert(st.remote_hits == 1 && !remote_of(e).off);
+    sett_engine_close(e);
+    return in_time;
+}
+
 START_TEST(half_open)
 {
-    sett_stats st;
     if (!ready())
         return;
     new_shape();
     ck_assert_int_eq(origin_on(open_machine("a", url[0]), NULL), SETT_FROM_COMPILER);
     variant there = shape;
-    server_behave(own, SAYS, HTTP("500"), strlen(HTTP("500")));
-    sett_engine *e = open_machine("b", with(url[0], "|failures=2|retry-ms=2000|read-only"));
-    for (int i = 0; i < 3; i++) {
-        new_shape();
-        sett_kernel_release(get_kernel(e));
-    }
-    ck_assert(remote_of(e).off && remote_of(e).skipped == 1);
-    usleep(2100000);
-    new_shape();
-    sett_kernel_release(get_kernel(e)); /* the trial fails */
-    ck_assert(remote_of(e).off && remote_of(e).errors == 3 && remote_of(e).skipped == 1);
-    server_behave(own, SERVES, NULL, 0);
-    usleep(2100000);
-    shape = there;
-    sett_kernel_release(get_kernel(e));
-    st = stats(e);
-    ck_assert(st.remote_hits == 1 && !remote_of(e).off);
-    sett_engine_close(e);
+    unsigned retry_ms = 2000;
+    while (!opens_again(&there, retry_ms))
+        retry_ms *= 4;
 }
 END_TEST
 
