@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of inside.h, which includes it: what warps and blocks of async programs have beside what all have. */
+/* A part of inside.h, which includes it: what warps and blocks of async programs have beside what all have, and the fence. */
 #ifndef SETT_JIT_SIM_APART_H
 #define SETT_JIT_SIM_APART_H
 #include "program.h"
+
+/* The thread sanitizer knows no fence: its builds have an atomic of this thread alone, which is one on x86 and hides no race from it. */
+static inline void sett__full_fence(void)
+{
+#ifdef __SANITIZE_THREAD__
+    int own = 0;
+    __atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
 
 typedef struct sett__apart {
     uint32_t arrived, released; /* lanes at the cluster's barrier: of this phase; of the last, before their wait */

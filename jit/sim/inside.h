@@ -22,16 +22,6 @@
 #include <string.h>
 
 /* ---- small things ----------------------------------------------------------------------------------- */
-/* The thread sanitizer knows no fence: its builds have an atomic of this thread alone, which is one on x86 and hides no race from it. */
-static inline void sett__full_fence(void)
-{
-#ifdef __SANITIZE_THREAD__
-    int own = 0;
-    __atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
-#else
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
-}
 static inline uint32_t sett__arg(const sett__tape *t, const sett__op *o, int i) /* SETT__NONE: it has not so many */
 {
     return i < o->n_args ? t->arg[o->args + (uint32_t)i] : SETT__NONE;

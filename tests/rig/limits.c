@@ -31,11 +31,27 @@ void limit_cpu(int seconds)
     setrlimit(RLIMIT_CPU, &most);
 }
 
-double cpu_ms(void)
+static double ms_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+double cpu_ms(void)
+{
+    return ms_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double thread_cpu_ms(void)
+{
+    return ms_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+long most_memory(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_maxrss;
 }
 
 /* ---- the watcher ------------------------------------------------------------------------------ */

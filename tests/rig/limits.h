@@ -7,7 +7,10 @@
 
 /* Seconds of CPU time, of all threads, that the calling process may use from here on; $CK_TIMEOUT_MULTIPLIER times as many. */
 void limit_cpu(int seconds);
-double cpu_ms(void); /* CPU time that the process has used, of all threads: what a busy machine does not stretch */
+/* CPU time that the process, or this thread, has used: what a busy machine does not stretch. */
+double cpu_ms(void);
+double thread_cpu_ms(void);
+long most_memory(void); /* KiB that the process has had at once */
 /* Starts the watcher, and ends it; one a process. $SETT_TEST_QUIET_S: seconds, 120 without it. */
 void watch_begin(void);
 void watch_end(void);
