@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 enum { GUARD = 256, ARGUMENTS = 512 };
-static sett_engine *engine, *plain_engine;
-/* The same kernels for the plain interpreter of the CPU engine, by kernel; where nothing depends on the order of warps or on clocks. */
-static struct { const sett_kernel *of; sett_kernel *plain; } twin[64];
+static sett_engine *engine, *plain_engine, *single_engine;
+/* Kernels that were launched, by key, for the plain interpreter of the CPU engine on one thread; NULL: it reads clocks. Where results depend
+ * on the order of blocks, as those of atomics do, also for the usual way on one thread, which has the order of the plain one. */
+static struct twin { uint8_t key[32]; bool made; sett_kernel *plain, *single; } twin[64];
 static size_t n_twins;
 static char printed[1 << 16];
 static size_t n_printed;
@@ -98,39 +99,57 @@ static void drop_print(void *user, const char *text, size_t len)
     (void)user, (void)text, (void)len;
 }
 
-static bool in_any_order(const char *tape)
+static void open_here(sett_engine **e, bool plain)
 {
-    return !strstr(tape, "atom.") && !strstr(tape, " special") && !strstr(tape, " ptx");
+    sett_error err;
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 1, .cpu_plain = plain, .print = drop_print};
+    if (!*e)
+        ck_assert_msg(!sett_engine_open(e, &o, &err), "%s", err.text);
 }
 
-static void add_twin(const sett_kernel *k)
+void conform_stand_in(const char *name, const char *types, void (*f)(void))
+{
+    sett_error err;
+    open_here(&plain_engine, true), open_here(&single_engine, false);
+    sett_engine *const all[] = {conform_engine(), plain_engine, single_engine};
+    for (size_t i = 0; i < SETT__COUNT(all); i++)
+        ck_assert_msg(!sett_engine_stand_in(all[i], name, types, f, &err), "%s", err.text);
+}
+
+static void make_twin(struct twin *t, const sett_kernel *k, const sett_kernel_info *info)
 {
     sett_error err;
     void *tape;
     size_t len;
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_plain = true, .print = drop_print};
-    const sett_compile_options c = {.size = sizeof c, .name = "plain", .target = "cpu"};
-    size_t at = n_twins++ % SETT__COUNT(twin);
-    if (!plain_engine)
-        ck_assert_msg(!sett_engine_open(&plain_engine, &o, &err), "%s", err.text);
-    if (conform_on_gpu() || sett_kernel_tape(k, true, &tape, &len, &err))
-        return;
-    sett_kernel_release(twin[at].plain);
-    twin[at].of = NULL, twin[at].plain = NULL;
-    if (in_any_order(tape)) {
-        ck_assert_msg(!sett_compile_tape(plain_engine, tape, len, &c, &twin[at].plain, &err), "%s", err.text);
-        twin[at].of = k;
-    }
+    const sett_compile_options c = {.size = sizeof c, .name = info->name, .target = "cpu"};
+    sett_kernel_release(t->plain), sett_kernel_release(t->single);
+    *t = (struct twin){.made = true};
+    memcpy(t->key, info->key, sizeof t->key);
+    open_here(&plain_engine, true), open_here(&single_engine, false);
+    ck_assert_msg(!sett_kernel_tape(k, true, &tape, &len, &err), "%s", err.text);
+    const bool timed = strstr(tape, "special.clock") || strstr(tape, "special.globaltimer");
+    if (!timed)
+        ck_assert_msg(!sett_compile_tape(plain_engine, tape, len, &c, &t->plain, &err), "%s", err.text);
+    if (!timed && strstr(tape, "atom."))
+        ck_assert_msg(!sett_compile_tape(single_engine, tape, len, &c, &t->single, &err), "%s", err.text);
     sett_text_free(tape);
 }
 
-static sett_kernel *twin_of(const sett_kernel *k)
+static const struct twin *twin_of(const sett_kernel *k)
 {
-    size_t i = n_twins;
-    while (i-- > 0 && n_twins - i <= SETT__COUNT(twin))
-        if (twin[i % SETT__COUNT(twin)].of == k)
-            return twin[i % SETT__COUNT(twin)].plain;
-    return NULL;
+    sett_kernel_info info = {.size = sizeof info};
+    ck_assert(!sett_kernel_query(k, &info));
+    for (size_t i = 0; i < SETT__COUNT(twin); i++)
+        if (twin[i].made && !memcmp(twin[i].key, info.key, sizeof info.key))
+            return &twin[i];
+    struct twin *t = &twin[n_twins++ % SETT__COUNT(twin)];
+    make_twin(t, k, &info);
+    return t;
+}
+
+sett_kernel *conform_plain(const sett_kernel *k)
+{
+    return conform_on_gpu() ? NULL : twin_of(k)->plain;
 }
 
 sett_kernel *conform_compile(sett_body body, const void *user, conform_how how)
@@ -146,7 +165,6 @@ sett_kernel *conform_compile(sett_body body, const void *user, conform_how how)
         sett_kernel_release(k);
     }
     ck_assert_msg(!sett_compile(conform_engine(), body, &o, &k, &err), "%s", err.text);
-    add_twin(k);
     return k;
 }
 
@@ -161,7 +179,6 @@ sett_kernel *conform_compile_text(const char *tape)
         sett_kernel_release(k);
     }
     ck_assert_msg(!sett_compile_tape(conform_engine(), tape, strlen(tape), &o, &k, &err), "%s", err.text);
-    add_twin(k);
     return k;
 }
 
@@ -181,6 +198,7 @@ typedef struct placed {
     sett_buf buf;
     char *device, *host; /* guard, data, guard */
     char *plain;         /* what the plain interpreter left there; NULL: it was not asked */
+    char *usual;         /* what the usual way leaves there on one thread; NULL: the same as on several */
     size_t bytes;
     void *to;
 } placed;
@@ -203,30 +221,43 @@ static void place(sett_stream s, placed *p, const sett_buf *t)
     p->buf.data = p->device + GUARD + odd;
 }
 
-/* By the plain interpreter, in the same memory, which is then as it was. */
-static void launch_twin(sett_kernel *k, int n, const sett_bind *args, placed *p)
+/* What is left in the same memory, which is then as it was. */
+static void launch_twin(sett_kernel *k, int n, const sett_bind *args, const placed *p, char **left)
 {
     sett_error err;
-    if (!k)
-        return;
     ck_assert_msg(!sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, n, args, &err), "plain: %s", err.text);
     for (int i = 0; i < n; i++) {
         size_t all = p[i].bytes + 2 * GUARD + (uintptr_t)p[i].to % 16;
         if (!p[i].device)
             continue;
-        ck_assert_ptr_nonnull(p[i].plain = malloc(all));
-        memcpy(p[i].plain, p[i].device, all);
+        ck_assert_ptr_nonnull(left[i] = malloc(all));
+        memcpy(left[i], p[i].device, all);
         memcpy(p[i].device, p[i].host, all);
     }
 }
 
+static void launch_twins(const struct twin *t, int n, const sett_bind *args, placed *p)
+{
+    char **left = calloc(2 * ARGUMENTS, sizeof *left), **single = left + ARGUMENTS;
+    ck_assert(left);
+    if (t->plain)
+        launch_twin(t->plain, n, args, p, left);
+    if (t->single)
+        launch_twin(t->single, n, args, p, single);
+    for (int i = 0; i < n; i++) {
+        p[i].plain = left[i];
+        p[i].usual = single[i];
+    }
+    free(left);
+}
+
 static void compare_twin(placed *p, int index)
 {
+    const char *usual = p->usual ? p->usual : p->device;
     size_t all = p->bytes + 2 * GUARD + (uintptr_t)p->to % 16;
     for (size_t i = 0; p->plain && i < all; i++)
-        ck_assert_msg(p->plain[i] == p->device[i], "argument %d: byte %lld is %d, by the plain interpreter %d", index, (long long)i - GUARD,
-            p->device[i], p->plain[i]);
-    free(p->plain);
+        ck_assert_msg(p->plain[i] == usual[i], "argument %d: byte %lld is %d, by the plain interpreter %d", index, (long long)i - GUARD, usual[i], p->plain[i]);
+    free(p->plain), free(p->usual);
 }
 
 static void fetch(sett_stream s, placed *p, int index)
@@ -296,7 +327,8 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
             args[i].u.t = &p[i].buf;
         }
     }
-    launch_twin(s.device == SETT_CPU ? twin_of(k) : NULL, n, args, p);
+    if (s.device == SETT_CPU && !conform_on_gpu())
+        launch_twins(twin_of(k), n, args, p);
     FILE *said = s.device == SETT_CPU ? NULL : tmpfile();
     int was = said ? divert(said) : -1;
     bool ok = getenv("SETT_TEST_PLAN") ? !launch_planned(k, s, n, args, p, &err)

@@ -34,6 +34,10 @@ void conform_launch(sett_kernel *, bool cpu, int n, const sett_bind *); /* on th
         conform_run(conform_k, __VA_ARGS__); \
         sett_kernel_release(conform_k); \
     } while (0)
+/* For what launches otherwise: the kernel for the plain interpreter (NULL: on a GPU, or it reads clocks), which stays the callee's; a
+ * stand-in of C for all that launch. */
+sett_kernel *conform_plain(const sett_kernel *);
+void conform_stand_in(const char *name, const char *types, void (*)(void));
 /* What kernels printed since the last call; an address past 0x10000 of 16 digits reads 0x*. */
 const char *conform_printed(void);
 

@@ -315,13 +315,14 @@ static void link(sett_build *b, const void *user)
     sett_set(Y, sett_add(sett_mul(sett_at(X, sett_sub(sett_sub(N, 1), i)), 3), 1), i);
 }
 
-/* every: each so many-th is launched as any kernel, 0: none. */
-static void chain(int every, int64_t n)
+/* every: each so many-th is launched as any kernel, 0: none. plain: by the plain interpreter. */
+static void chain(int every, int64_t n, bool plain)
 {
     static const int no = 0, yes = 1;
     sett_engine *e = conform_engine();
     const sett_stream s = {conform_on_gpu() ? 0 : SETT_CPU, NULL};
     sett_kernel *k[2] = {conform_compile(link, &no, (conform_how){0}), conform_compile(link, &yes, (conform_how){0})};
+    sett_kernel *const run[2] = {plain ? conform_plain(k[0]) : k[0], plain ? conform_plain(k[1]) : k[1]};
     const size_t bytes = (size_t)n * sizeof(uint32_t);
     uint32_t *host = malloc(bytes);
     ck_assert_ptr_nonnull(host);
@@ -331,7 +332,7 @@ static void chain(int every, int64_t n)
     sett_error err = {0};
     ck_assert(X.data && Y.data && !sett_memcpy(e, s, X.data, host, bytes));
     for (int i = 0; i < LINKS; i++)
-        ck_assert_msg(!sett_launch(k[every && i % every == 0], s, &err, i % 2 ? &Y : &X, i % 2 ? &X : &Y), "%s", err.text);
+        ck_assert_msg(!sett_launch(run[every && i % every == 0], s, &err, i % 2 ? &Y : &X, i % 2 ? &X : &Y), "%s", err.text);
     ck_assert_msg(!sett_memcpy(e, s, host, X.data, bytes) && !sett_sync_error(e, s, &err), "%s", err.text);
     for (int64_t i = 0; i < n; i++) { /* an even number of turns puts each in its place again */
         uint32_t want = (uint32_t)i * 2654435761u;
@@ -347,7 +348,8 @@ static void chain(int every, int64_t n)
 START_TEST(grids_in_a_chain)
 {
     for (int every = 0; every < 5; every++)
-        chain(every, conform_on_gpu() ? 1 << 22 : 1 << 11);
+        for (int plain = 0; plain < (conform_on_gpu() ? 1 : 2); plain++)
+            chain(every, conform_on_gpu() ? 1 << 22 : 1 << 11, plain);
 }
 END_TEST
 

@@ -56,9 +56,17 @@ static sett_status ran(sett_kernel *k, int32_t *x, float *y, sett_error *err)
     Y.data = sett_alloc(e, s.device, N * 4), Y.dtype = SETT_F32;
     ck_assert(X.data && Y.data);
     ck_assert(!sett_memcpy(e, s, X.data, x, N * 4) && !sett_memcpy(e, s, Y.data, y, N * 4));
+    sett_error plain = {0};
+    float by_plain[N];
+    if (s.device == SETT_CPU) {
+        sett_launch(conform_plain(k), s, &plain, &X, &Y);
+        ck_assert(!sett_memcpy(e, s, by_plain, Y.data, N * 4) && !sett_memcpy(e, s, Y.data, y, N * 4));
+    }
     sett_status status = sett_launch(k, s, err, &X, &Y);
     if (!status)
         status = sett_sync_error(e, s, err);
+    if (s.device == SETT_CPU) /* a fault ends either way where it is met */
+        ck_assert_msg(status ? !strcmp(plain.text, err->text) : !plain.status && !memcmp(Y.data, by_plain, N * 4), "plain: %s", plain.text);
     ck_assert_int_eq(sett_poll(e, s.device, NULL), SETT_OK); /* told once */
     ck_assert(!sett_memcpy(e, s, y, Y.data, N * 4) && !sett_sync(e, s));
     sett_free(e, s.device, X.data);

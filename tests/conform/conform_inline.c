@@ -7,12 +7,6 @@
 enum { N = 64, EACH = 4 };
 typedef void (*function)(void);
 
-static void give(const char *name, const char *types, function f)
-{
-    sett_error err;
-    ck_assert_msg(!sett_engine_stand_in(conform_engine(), name, types, f, &err), "%s", err.text);
-}
-
 /* ---- one result, of scalars and of values with a shape ---------------------------------------------------- */
 static uint32_t majority(uint32_t x, uint32_t y, uint32_t z)
 {
@@ -36,7 +30,7 @@ START_TEST(of_values)
     uint64_t seed = 5;
     for (int i = 0; i < N * EACH; i++)
         x[i / N][i % N] = (uint32_t)conform_random(&seed);
-    give("majority", "u32(u32, u32, u32)", (function)majority);
+    conform_stand_in("majority", "u32(u32, u32, u32)", (function)majority);
     sett_buf X = {x, SETT_U32, 2, {N, EACH}, {1, N}}, D = {d, SETT_U32, 2, {N, EACH + 1}, {1, N}};
     conform_body(majorities, NULL, &X, &D);
     for (int t = 0; t < N; t++)
@@ -91,8 +85,8 @@ START_TEST(of_several)
     uint64_t seed = 6;
     for (int i = 0; i < 2 * N; i++)
         x[i / N][i % N] = i % 7 ? conform_random(&seed) : UINT64_MAX >> i % 5;
-    give("add64", "u32,u32(u32,u32,u32,u32)", (function)add64);
-    give("parts", "f32,i64,i1(i32)", (function)parts);
+    conform_stand_in("add64", "u32,u32(u32,u32,u32,u32)", (function)add64);
+    conform_stand_in("parts", "f32,i64,i1(i32)", (function)parts);
     sett_buf X = {x, SETT_U64, 2, {N, 2}, {1, N}}, S = {s, SETT_U32, 2, {N, 2}, {1, N}}, H = sett_buf_1d(h, SETT_F32, N), Q = sett_buf_1d(q, SETT_I64, N),
              O = sett_buf_1d(o, SETT_BOOL, N);
     conform_body(several, NULL, &X, &S, &H, &Q, &O);
@@ -167,8 +161,8 @@ START_TEST(of_every_type)
     char *x = conform_array(p->d == SETT_TF32 ? SETT_U32 : p->d == SETT_F8E4M3FN ? SETT_U8 : p->d, N, 3), name[40], types[80];
     snprintf(name, sizeof name, "%s.2", p->name);
     snprintf(types, sizeof types, "%.*s,%s", (int)strcspn(p->types, "("), p->types, p->types);
-    give(p->name, p->types, pass_functions[_i]);
-    give(name, types, pair_functions[_i]);
+    conform_stand_in(p->name, p->types, pass_functions[_i]);
+    conform_stand_in(name, types, pair_functions[_i]);
     sett_buf X = sett_buf_1d(x, p->d, N), D = {d, p->d, 2, {N, 2}, {1, N}};
     conform_body(pass, p, &X, &D);
     bool real = p->d == SETT_F32 || p->d == SETT_F64;
@@ -224,10 +218,10 @@ START_TEST(in_control)
 {
     static int32_t d[2][N];
     static uint32_t r[N];
-    give("guarded", "i32(i32,i1,i32)", (function)guarded);
-    give("plus", "i32(i32,i32)", (function)plus);
-    give("next", "u32(u32)", (function)next);
-    give("nothing", "void()", nothing);
+    conform_stand_in("guarded", "i32(i32,i1,i32)", (function)guarded);
+    conform_stand_in("plus", "i32(i32,i32)", (function)plus);
+    conform_stand_in("next", "u32(u32)", (function)next);
+    conform_stand_in("nothing", "void()", nothing);
     sett_buf D = {d, SETT_I32, 2, {N, 2}, {1, N}}, R = sett_buf_1d(r, SETT_U32, N);
     conform_body(controlled, NULL, &D, &R);
     for (uint32_t t = 0; t < N; t++) {
@@ -274,8 +268,8 @@ START_TEST(of_addresses)
     static uint32_t d[N];
     for (int i = 0; i < 2 * N; i++)
         x[i / 2][i % 2] = (uint16_t)(i * 977);
-    give("load16", "u16(u64)", (function)load16);
-    give("red", "void(u64,u32)", (function)red);
+    conform_stand_in("load16", "u16(u64)", (function)load16);
+    conform_stand_in("red", "void(u64,u32)", (function)red);
     sett_buf X = {x, SETT_U16, 2, {N, 2}, {2, 1}}, D = sett_buf_1d(d, SETT_U32, N);
     conform_body(by_address, NULL, &X, &D);
     for (int i = 0; i < N; i++) {

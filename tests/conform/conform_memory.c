@@ -437,11 +437,15 @@ START_TEST(far_offsets)
     }
     sett_kernel *k = conform_compile(far, NULL, (conform_how){0});
     sett_buf X = {x, SETT_U8, 2, {3, 64}, {stride, 1}};
-    ck_assert_msg(!sett_launch(k, s, &err, &X), "%s", err.text);
-    ck_assert_int_eq(sett_memcpy(conform_engine(), s, rows[1], x + stride, 64), SETT_OK);
-    ck_assert_msg(!sett_sync_error(conform_engine(), s, &err), "%s", err.text);
-    for (int i = 0; i < 64; i++)
-        ck_assert_uint_eq(rows[1][i], 128 + 2 * i);
+    sett_kernel *const ways[] = {k, conform_plain(k)};
+    for (int w = 0; w < 2 && ways[w]; w++) {
+        ck_assert_msg(!sett_launch(ways[w], s, &err, &X), "%s", err.text);
+        ck_assert_int_eq(sett_memcpy(conform_engine(), s, rows[2], x + stride, 64), SETT_OK);
+        ck_assert_msg(!sett_sync_error(conform_engine(), s, &err), "%s", err.text);
+        for (int i = 0; i < 64; i++)
+            ck_assert_uint_eq(rows[2][i], 128 + 2 * i);
+        ck_assert_int_eq(sett_memcpy(conform_engine(), s, x + stride, rows[1], 64), SETT_OK);
+    }
     sett_kernel_release(k);
     if (gpu)
         sett_free(conform_engine(), 0, x);
