@@ -153,7 +153,7 @@ def captured(work, name, calls, turns):
     graph.replay()
     torch.cuda.synchronize()
     work.check(name + " as a graph", results[-len(calls):], turns)
-    return lambda kept=results: graph.replay()
+    return lambda kept=(results, calls): graph.replay() # and so do the operands of the calls, which the graph does not keep
 
 
 def first_line(e):
