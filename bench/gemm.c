@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = A B^T of bf16 by the tapes of tests/tape and by sett_gemm_wgmma of libsett-kernels, assembled by ptxas and by nvJitLink, beside cuBLAS and other kernels of the same
- * contract, in one run on one GPU. Random normal data, segments of launches that follow each other, all ways in random order each
+ * contract, in one run on one GPU. Random normal data, segments of launches that follow each other on SETS sets of operands in turn, so that
+ * no launch finds in the cache what the one before it touched; all ways in random order each
  * round; medians, and medians of the paired ratios to cuBLAS. Prints Markdown.
  *
  *     gemm [REFERENCE_FOLDER]         the table; with gemm_coop.ptx, gemm_coop_one_producer_warp.ptx, gemm_pingpong.ptx of the folder
@@ -13,7 +14,7 @@
 #include <sett/kernels.h>
 #include <unistd.h>
 
-enum { ROUNDS = 9, LAUNCHES = 40, MAX_WAYS = 10, TURNS_SPARE = 4, SECONDS = 20, GUARD = 4096 };
+enum { ROUNDS = 9, LAUNCHES = 42, SETS = 3 /* of at least 130 MB each where times are taken */, MAX_WAYS = 10, TURNS_SPARE = 4, SECONDS = 20, GUARD = 4096 };
 
 /* ---- what the driver and cuBLAS are asked for -------------------------------------------------- */
 typedef struct gpu {
@@ -68,9 +69,12 @@ static void open_blas(gpu *g)
 typedef struct problem {
     int m, n, k;
     uint16_t *a, *b, *c;         /* on the host; c has GUARD elements more */
-    sett_buf A, B, C;
-    void *want;                  /* cuBLAS's C, on the device */
+    struct set {
+        sett_buf A, B, C;
+        void *want;              /* cuBLAS's C, on the device */
+    } set[SETS];
 } problem;
+typedef struct set set;
 
 static float of_bf16(uint16_t x)
 {
@@ -118,18 +122,16 @@ static problem make_problem(sett_engine *e, int m, int n, int k)
     fill(p.a, na, 88172645463325252u);
     fill(p.b, nb, 1442695040888963407u);
     memset(p.c, 0xff, 2 * nc); /* NaN */
-    p.A = sett_buf_2d(on_device(e, p.a, 2 * na), SETT_BF16, m, k);
-    p.B = sett_buf_2d(on_device(e, p.b, 2 * nb), SETT_BF16, n, k);
-    p.C = sett_buf_2d(on_device(e, p.c, 2 * nc), SETT_BF16, m, n);
-    p.want = on_device(e, p.c, 2 * nc);
+    for (int i = 0; i < SETS; i++)
+        p.set[i] = (set){.A = sett_buf_2d(on_device(e, p.a, 2 * na), SETT_BF16, m, k), .B = sett_buf_2d(on_device(e, p.b, 2 * nb), SETT_BF16, n, k),
+            .C = sett_buf_2d(on_device(e, p.c, 2 * nc), SETT_BF16, m, n), .want = on_device(e, p.c, 2 * nc)};
     return p;
 }
 
 static void free_problem(sett_engine *e, problem *p)
 {
-    void *all[] = {p->A.data, p->B.data, p->C.data, p->want};
-    for (int i = 0; i < 4; i++)
-        sett_free(e, 0, all[i]);
+    for (const set *s = p->set; s < p->set + SETS; s++)
+        sett_free(e, 0, s->A.data), sett_free(e, 0, s->B.data), sett_free(e, 0, s->C.data), sett_free(e, 0, s->want);
     free(p->a), free(p->b), free(p->c);
 }
 
@@ -186,15 +188,15 @@ typedef struct way {
     sett_body body;           /* in place of a file: a kernel of libsett-kernels */
     unsigned threads, smem, box[3]; /* of a reference */
     sett_kernel *kernel;
-    sett_call *call;
     void *raw;
     raw_config config;
-    struct {
+    struct bound {            /* to a set */
+        sett_call *call;
         _Alignas(64) unsigned char map[3][128];
         void *table, *bias;
         int clusters, kblocks;
         float scale;
-    } arg;
+    } bound[SETS];
 } way;
 
 static way ways[] = {
@@ -286,18 +288,20 @@ static void encode(const gpu *g, void *to, const sett_buf *t, unsigned rows)
         die("cuTensorMapEncodeTiled failed");
 }
 
-static void bind(const gpu *g, way *w, const problem *p, const order *o)
+static void bind(const gpu *g, way *w, const problem *p, const order *o, int i)
 {
     sett_error err = {0};
+    const set *s = &p->set[i];
+    struct bound *to = &w->bound[i];
     if (w->kernel && w->no_order) {
-        must(sett_call_make(w->kernel, 0, &w->call, &err, &p->A, &p->B, &p->C), &err);
+        must(sett_call_make(w->kernel, 0, &to->call, &err, &s->A, &s->B, &s->C), &err);
     } else if (w->kernel) {
-        must(sett_call_make(w->kernel, 0, &w->call, &err, &p->A, &p->B, &p->C, &o->T), &err);
+        must(sett_call_make(w->kernel, 0, &to->call, &err, &s->A, &s->B, &s->C, &o->T), &err);
     } else if (w->raw) {
-        encode(g, w->arg.map[0], &p->A, w->box[0]);
-        encode(g, w->arg.map[1], &p->B, w->box[1]);
-        encode(g, w->arg.map[2], &p->C, w->box[2]);
-        w->arg.table = o->T.data, w->arg.bias = p->A.data, w->arg.clusters = o->clusters, w->arg.kblocks = (p->k + 63) / 64, w->arg.scale = 1;
+        encode(g, to->map[0], &s->A, w->box[0]);
+        encode(g, to->map[1], &s->B, w->box[1]);
+        encode(g, to->map[2], &s->C, w->box[2]);
+        to->table = o->T.data, to->bias = s->A.data, to->clusters = o->clusters, to->kblocks = (p->k + 63) / 64, to->scale = 1;
         w->config = (raw_config){.grid = {2 * (unsigned)o->clusters, 1, 1}, .block = {w->threads, 1, 1}, .smem = w->smem};
     }
 }
@@ -307,18 +311,20 @@ static bool can(const way *w)
     return w->kernel || w->raw || !w->columns;
 }
 
-static void launch(const gpu *g, way *w, const problem *p, void *c)
+static void launch(const gpu *g, way *w, const problem *p, int i)
 {
     enum { TRANSPOSED = 1, PLAIN = 0, BF16 = 14, COMPUTE_32F = 68, DEFAULT = -1 };
     static const float one = 1, zero = 0;
+    const set *s = &p->set[i];
+    struct bound *b = &w->bound[i];
     int bad;
     if (w->kernel) {
-        bad = sett_call_run(w->call, (sett_stream){0, NULL});
+        bad = sett_call_run(b->call, (sett_stream){0, NULL});
     } else if (w->raw) {
-        void *arg[] = {w->arg.map[0], w->arg.map[1], w->arg.map[2], &w->arg.table, &w->arg.clusters, &w->arg.kblocks, &w->arg.bias, &w->arg.scale};
+        void *arg[] = {b->map[0], b->map[1], b->map[2], &b->table, &b->clusters, &b->kblocks, &b->bias, &b->scale};
         bad = g->drv.launch(&w->config, w->raw, arg, NULL);
     } else {
-        bad = g->blas(g->blas_handle, TRANSPOSED, PLAIN, p->n, p->m, p->k, &one, p->B.data, BF16, p->k, p->A.data, BF16, p->k, &zero, c, BF16, p->n,
+        bad = g->blas(g->blas_handle, TRANSPOSED, PLAIN, p->n, p->m, p->k, &one, s->B.data, BF16, p->k, s->A.data, BF16, p->k, &zero, s->want, BF16, p->n,
             COMPUTE_32F, DEFAULT);
     }
     if (bad)
@@ -364,13 +370,14 @@ static bool check(const gpu *g, sett_engine *e, problem *p, int i, uint16_t *fir
     way *w = &ways[i];
     uint16_t *c = i ? malloc(2 * (n + GUARD)) : first;
     long differ = 0;
-    must(sett_memcpy(e, (sett_stream){0, NULL}, i ? p->C.data : p->want, p->c, 2 * (n + GUARD)), NULL);
+    void *to = i ? p->set[0].C.data : p->set[0].want;
+    must(sett_memcpy(e, (sett_stream){0, NULL}, to, p->c, 2 * (n + GUARD)), NULL);
     alarm(SECONDS);
-    launch(g, w, p, p->want);
+    launch(g, w, p, 0);
     if (g->drv.sync())
         die(w->name);
     alarm(0);
-    must(sett_memcpy(e, (sett_stream){0, NULL}, c, i ? p->C.data : p->want, 2 * (n + GUARD)), NULL);
+    must(sett_memcpy(e, (sett_stream){0, NULL}, c, to, 2 * (n + GUARD)), NULL);
     must(sett_sync(e, (sett_stream){0, NULL}), NULL);
     long bad = wrong(p, c);
     for (size_t k = 0; k < n; k++)
@@ -388,7 +395,7 @@ static double segment(const gpu *g, way *w, const problem *p)
     alarm(SECONDS);
     g->event_record(g->event[0], NULL);
     for (int i = 0; i < LAUNCHES; i++)
-        launch(g, w, p, p->want);
+        launch(g, w, p, i % SETS);
     g->event_record(g->event[1], NULL);
     if (g->event_wait(g->event[1]) || g->elapsed(&ms, g->event[0], g->event[1]))
         die(w->name);
@@ -440,14 +447,16 @@ static bool run_shape(const gpu *g, sett_engine *e, int m, int n, int k, bool ti
     for (int i = 0; i < N_WAYS; i++) {
         if (!can(&ways[i]))
             continue;
-        bind(g, &ways[i], &p, ways[i].columns == 256 ? &wide : &narrow);
+        for (int s = 0; s < SETS; s++)
+            bind(g, &ways[i], &p, ways[i].columns == 256 ? &wide : &narrow, s);
         right &= check(g, e, &p, i, first);
     }
     if (timed)
         measure(g, &p);
     for (int i = 0; i < N_WAYS; i++)
-        if (ways[i].call)
-            sett_call_free(ways[i].call), ways[i].call = NULL;
+        for (struct bound *b = ways[i].bound; b < ways[i].bound + SETS; b++)
+            if (b->call)
+                sett_call_free(b->call), b->call = NULL;
     free(first);
     sett_free(e, 0, wide.T.data), sett_free(e, 0, narrow.T.data);
     free_problem(e, &p);

@@ -3,7 +3,7 @@
  *     sweep               every kernel, on the GPU
  *     sweep NAME...       these
  *     sweep check         each shape once, small, on the CPU engine: does it compute what the chosen one does?
- * Sizes are several times the L2 cache. Every shape of a kernel is timed in every round, in random order, as a CUDA graph of 10
+ * Each launch moves several times the L2 cache, so that what the next one reads first is no longer there. Every shape of a kernel is timed in every round, in random order, as a CUDA graph of 10
  * launches on random data; then the chosen one and the three best others by themselves, which is what the table is of. */
 #include "../examples/common.h"
 #include <ctype.h>

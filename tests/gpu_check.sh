@@ -13,6 +13,10 @@ if ! "$b/sett" doctor; then
 fi
 bad=0
 cores=$(nproc)
+began=$(date +%s)
+part() {
+    echo "gpu-check: $(($(date +%s) - began)) s: $1"
+}
 # A suite of many programs: each core assembles and runs its part of them.
 in_parts() {
     suite=$1 part=0 pids=
@@ -27,18 +31,23 @@ in_parts() {
 SETT_CACHE_DIR=$(mktemp -d)
 export SETT_CACHE_DIR
 trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
+part suites
 for suite in gpu devices conform programs properties kernels hopper pipeline tma_copies; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
+part "suites, as graphs"
 for suite in programs conform; do # as graphs whose nodes are updated
     SETT_TEST_PLAN=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
+part "suites in parts"
 for suite in layouts boxes; do
     in_parts $suite
 done
+part goldens
 SETT_TEST_GPU=1 "$b/golden" tests/golden/numeric tests/golden/tensorssa tests/golden/print || bad=1
 # Each example checks itself. What the CPU engine gives has the same bits, but where the hardware's approximations are in it; autotune has
 # other sizes there, and graphs nothing.
+part examples
 others=" attention layer_norm library rms_norm silu_mul softmax autotune graphs "
 for e in "$b"/examples/*; do
     [ -x "$e" ] || continue
@@ -53,10 +62,13 @@ for e in "$b"/examples/*; do
         echo "$e: FAILED, other bits on the CPU" && bad=1
     fi
 done
-tests/sanitize.sh "$b"/examples/* || bad=1
+part "examples under compute-sanitizer"
+printf '%s\0' "$b"/examples/* | xargs -0 -n 10 -P 4 tests/sanitize.sh || bad=1
+part accuracy
 for type in f32 f64 f16 bf16; do # the same bits as the CPU engine, a million inputs a function
     "$b/bench/accuracy" -bq -t $type -s 4099 -n 1000000 || bad=1
 done
+part Python
 if [ -d "$b/python/tree" ] && python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then # after make wheel
     root=$PWD
     (cd python/tests && PYTHONPATH="$root/$b/python/tree" PYTHONDONTWRITEBYTECODE=1 python3 -W ignore -m unittest) || bad=1
