@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = A B^T of bf16 by the tapes of tests/tape and by sett_gemm_wgmma of libsett-kernels, assembled by ptxas and by nvJitLink, beside cuBLAS and other kernels of the same
  * contract, in one run on one GPU. Random normal data, segments of launches that follow each other on SETS sets of operands in turn, so that
- * no launch finds in the cache what the one before it touched; all ways in random order each
- * round; medians, and medians of the paired ratios to cuBLAS. Prints Markdown.
+ * no launch finds in the cache what the one before it touched; all ways in random order each round; medians, and medians of the paired
+ * ratios to cuBLAS. Prints Markdown.
  *
  *     gemm [REFERENCE_FOLDER]         the table; with gemm_coop.ptx, gemm_coop_one_producer_warp.ptx, gemm_pingpong.ptx of the folder
  *     gemm check                      results alone, at shapes that end within tiles too
