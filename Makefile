@@ -90,7 +90,7 @@ $(B)/obj/%.o: %.c
 
 # What an exported kernel carries: the launch, cut out of its sources (jit/export/slice.awk), as numbers for export.c.
 SLICED := jit/export/leaves.inc $(patsubst %,lib/base/%.c,error dtype text arena) $(patsubst %,lib/tape/%.c,target target_text expr map verify_sig printed) \
-    $(patsubst %,jit/cuda/%.c,error context driver asserts maps kernel) $(patsubst %,jit/kernel/%.c,runtime plan maps bind) \
+    $(patsubst %,jit/cuda/%.c,error context driver asserts maps kernel) $(patsubst %,jit/kernel/%.c,runtime plan maps bind refused) \
     $(patsubst %,jit/launch/%.c,launch dlpack tvm) $(patsubst %,jit/export/%.c,run run_tvm)
 SLICE_PLAIN := sett__exported_launch sett__exported_prepare sett__exported_failed sett_buf_1d sett_buf_2d sett_buf_nd
 $(B)/export_runtime.inc: private SLICE = -v roots='$(SLICE_PLAIN)'

@@ -128,22 +128,6 @@ sett_status sett__export_check(const sett__export *x, int i, sett_error *err)
 }
 
 /* ---- the header ---------------------------------------------------------------------------------------------------------- */
-/* "(N,(4,8))": extents or strides. */
-static void put_layout(sett__export *x, const sett__sig *s, const sett__param *p, bool strides)
-{
-    char expr[200];
-    H("(");
-    for (uint32_t j = 0; j < p->n_leaf; j++) {
-        const sett__leaf *l = &s->leaf[p->leaf + j];
-        const bool joins = j && l[-1].mode == l->mode, goes_on = j + 1 < p->n_leaf && l[1].mode == l->mode;
-        sett__expr_words(s, strides ? l->stride : l->extent, expr, sizeof expr);
-        H("%s%s", j ? "," : "", goes_on && !joins ? "(" : "");
-        sett__put(&x->header, expr);
-        H("%s", joins && !goes_on ? ")" : "");
-    }
-    H(")");
-}
-
 static void describe(sett__export *x, const sett_kernel *k, const argument *a)
 {
     const sett__param *p = a->param;
@@ -159,9 +143,9 @@ static void describe(sett__export *x, const sett_kernel *k, const argument *a)
     if (!p || p->scalar)
         return;
     H(": %s ", sett_dtype_name((sett_dtype)p->dtype));
-    put_layout(x, k->plan->sig, p, false);
+    sett__put_modes(&x->header, k->plan->sig, p, false, true);
     H(":");
-    put_layout(x, k->plan->sig, p, true);
+    sett__put_modes(&x->header, k->plan->sig, p, true, true);
     if (p->align > 1)
         H(", at a multiple of %u bytes", (unsigned)p->align);
     H("%s\n", p->access == SETT__ACCESS_READ ? ", read" : p->access == SETT__ACCESS_WRITE ? ", written" : p->access ? ", read and written" : "");

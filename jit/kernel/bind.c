@@ -2,54 +2,18 @@
 /* Arguments to symbols, every check that a launch promises, the packed parameter block and the launch's dimensions: all of it once,
  * for launches, prepared calls and both engines. On the launch path: no allocation, no formatting and, of what is usual, no
  * look at the signature: the plan has it. A check that fails words its error there and then. */
-#include "kernel.h"
+#include "binder.h"
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-typedef struct binder {
-    const sett__plan *plan;
-    const sett__sig *sig;
-    const char *name; /* the kernel's */
-    const sett_bind *arg;
-    int n;
-    sett_error *err;
-    sett__bound *out;
-    int64_t sym[SETT__MAX_ARGS], scalar[SETT__MAX_ARGS];
-    uint16_t from[SETT__MAX_ARGS]; /* the place that gave a symbol */
-} binder;
-
-/* One top-level mode of a parameter, and its leaves. */
-typedef struct mode_ref {
-    uint32_t param;
-    int mode;
-    const sett__leaf *leaf, *end;
-    int64_t extent, stride; /* the buffer's */
-} mode_ref;
-
 /* What .wide does not change: the arithmetic that a body does with the Int32 numbers of blocks and threads. */
 #define WIDE_INDEX " and form own indices from sett_to(sett_block_idx(b, 0), SETT_I64)"
 #define MARKED " (of a marked tensor: no use_32bit_stride)"
 #define APART __attribute__((noinline)) /* all in one function would leave registers to none of its loops */
-#define REFUSE(bd, status, ...) sett__error((bd)->err, status, __VA_ARGS__)
 
 /* ---- words ------------------------------------------------------------------------- */
-static const char *place_text(const binder *bd, uint16_t from, char buf[160])
-{
-    if (from == SETT__GIVEN)
-        snprintf(buf, 160, "the caller");
-    else
-        snprintf(buf, 160, "%.100s %s %d", bd->sig->param[SETT__PLACE_PARAM(from)].name, from & 1 ? "stride" : "mode", SETT__PLACE_MODE(from));
-    return buf;
-}
-
-static const char *leaf_text(const mode_ref *m, const binder *bd, bool stride, char buf[160])
-{
-    snprintf(buf, 160, "%.100s %s %d", bd->sig->param[m->param].name, stride ? "stride" : "mode", m->mode);
-    return buf;
-}
-
 static const char *plural(int n)
 {
     return n == 1 ? "" : "s";
@@ -69,46 +33,10 @@ const char *sett__takes_text(const sett__sig *sig, const char *name, char buf[40
     return buf;
 }
 
-static sett_status wrong_count(const binder *bd)
+static sett_status wrong_count(const sett__binder *bd)
 {
     char takes[400];
     return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", sett__takes_text(bd->sig, bd->name, takes), bd->n, bd->n == 1 ? "was" : "were");
-}
-
-/* ---- expressions ---------------------------------------------------------------------- */
-static inline bool is_symbol(const binder *bd, sett__expr e)
-{
-    return e.count == 1 && bd->sig->code[e.first].code == SETT__X_SYM;
-}
-
-static inline bool is_static(const binder *bd, sett__expr e)
-{
-    return e.count == 1 && bd->sig->code[e.first].code == SETT__X_CONST;
-}
-
-static inline bool eval(const binder *bd, sett__expr e, int64_t *out)
-{
-    if (e.count == 1) {
-        const sett__xop *x = &bd->sig->code[e.first];
-        if (x->code == SETT__X_CONST)
-            return *out = x->imm, true;
-        if (x->code == SETT__X_SYM)
-            return *out = bd->sym[x->imm], true;
-    }
-    return sett__expr_eval(bd->sig, e, bd->sym, bd->scalar, out);
-}
-
-static mode_ref mode_of(const binder *bd, uint32_t param, int mode)
-{
-    const sett__param *p = &bd->sig->param[param];
-    const sett_buf *t = bd->arg[param].u.t;
-    const sett__leaf *l = bd->sig->leaf + p->leaf, *end = l + p->n_leaf;
-    while (l < end && l->mode < mode)
-        l++;
-    mode_ref m = {param, mode, l, l, t->shape[mode], t->stride[mode]};
-    while (m.end < end && m.end->mode == mode)
-        m.end++;
-    return m;
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
@@ -118,7 +46,7 @@ static __attribute__((noinline, cold)) const char *given_text(const sett_bind *a
     return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind == SETT_BIND_NAME ? "a name" : kind ? "a number" : "nothing";
 }
 
-static __attribute__((noinline, cold)) sett_status wrong_rank(const binder *bd, const sett__param *p, int rank)
+static __attribute__((noinline, cold)) sett_status wrong_rank(const sett__binder *bd, const sett__param *p, int rank)
 {
     if (rank < 0 || rank > SETT__MAX_RANK)
         return REFUSE(bd, SETT_E_RANK, "%s: %s has %d mode%s, and the buffer given was made with a rank that is none",
@@ -127,7 +55,7 @@ static __attribute__((noinline, cold)) sett_status wrong_rank(const binder *bd, 
         plural(p->rank), rank);
 }
 
-static inline sett_status check_buffer(const binder *bd, uint32_t i, const sett__arg_plan *a, const sett_bind *b)
+static inline sett_status check_buffer(const sett__binder *bd, uint32_t i, const sett__arg_plan *a, const sett_bind *b)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_buf *t = b->u.t;
@@ -158,7 +86,7 @@ bool sett__int_fits(sett_dtype dtype, int64_t v)
     return v >= (sign ? -(INT64_C(1) << (t.bits - 1)) : 0) && v < INT64_C(1) << (t.bits - sign);
 }
 
-static sett_status check_struct(const binder *bd, uint32_t i)
+static sett_status check_struct(const sett__binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_bind *a = &bd->arg[i];
@@ -173,7 +101,7 @@ static sett_status check_struct(const binder *bd, uint32_t i)
     return SETT_OK;
 }
 
-static sett_status take_struct(const binder *bd, uint32_t i, const sett__arg_plan *a)
+static sett_status take_struct(const sett__binder *bd, uint32_t i, const sett__arg_plan *a)
 {
     sett_status s = check_struct(bd, i);
     if (!s)
@@ -181,7 +109,7 @@ static sett_status take_struct(const binder *bd, uint32_t i, const sett__arg_pla
     return s;
 }
 
-static sett_status take_float(const binder *bd, uint32_t i, const sett__arg_plan *a)
+static sett_status take_float(const sett__binder *bd, uint32_t i, const sett__arg_plan *a)
 {
     const sett_dtype dtype = (sett_dtype)a->dtype;
     const sett_bind *b = &bd->arg[i];
@@ -193,7 +121,7 @@ static sett_status take_float(const binder *bd, uint32_t i, const sett__arg_plan
     return SETT_OK;
 }
 
-static sett_status take_scalar(binder *bd, uint32_t i, const sett__arg_plan *a)
+static sett_status take_scalar(sett__binder *bd, uint32_t i, const sett__arg_plan *a)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_bind *b = &bd->arg[i];
@@ -220,7 +148,7 @@ static sett_status take_scalar(binder *bd, uint32_t i, const sett__arg_plan *a)
 #endif
 
 /* Numbers go into the block. */
-static APART sett_status take_arguments(binder *bd)
+static APART sett_status take_arguments(sett__binder *bd)
 {
     const sett__plan *p = bd->plan;
     const sett__arg_plan *a = sett__plan_args(p);
@@ -261,13 +189,13 @@ static inline int64_t number_at(const sett_bind *arg, uint16_t place)
 }
 
 /* The first stride that is the symbol alone, among those that lead to an element or those that do not. */
-static uint16_t stride_of(const binder *bd, uint32_t s, bool leading)
+static uint16_t stride_of(const sett__binder *bd, uint32_t s, bool leading)
 {
     for (uint32_t i = 0; i < bd->sig->n_param; i++)
         for (int j = 0; j < bd->sig->param[i].rank; j++) {
-            const mode_ref m = mode_of(bd, i, j);
+            const sett__mode_ref m = sett__bound_mode(bd, i, j);
             const uint16_t place = SETT__PLACE(i, j, 1u);
-            if (m.end - m.leaf == 1 && is_symbol(bd, m.leaf->stride) && bd->sig->code[m.leaf->stride.first].imm == s &&
+            if (m.end - m.leaf == 1 && sett__is_sym_expr(bd, m.leaf->stride) && bd->sig->code[m.leaf->stride.first].imm == s &&
                 leads(bd->arg, place) == leading)
                 return place;
         }
@@ -276,7 +204,7 @@ static uint16_t stride_of(const binder *bd, uint32_t s, bool leading)
 
 /* One that no extent gives, and not the first of its strides. A stride that leads nowhere is used only where nothing else gives
  * the symbol; one that breaks the symbol's own promise is then replaced by the least value that keeps it. */
-static __attribute__((noinline)) int64_t bind_symbol(binder *bd, uint32_t s, const sett_bind *given)
+static __attribute__((noinline)) int64_t bind_symbol(sett__binder *bd, uint32_t s, const sett_bind *given)
 {
     const sett__symbol *y = &bd->sig->sym[s];
     const sett__sym_plan *p = &sett__plan_syms(bd->plan)[s];
@@ -291,7 +219,7 @@ static __attribute__((noinline)) int64_t bind_symbol(binder *bd, uint32_t s, con
 }
 
 /* Values follow the arguments in the order of the symbols, so that those before it are given too. */
-static sett_status no_symbol(const binder *bd, uint32_t i)
+static sett_status no_symbol(const sett__binder *bd, uint32_t i)
 {
     char names[300] = "";
     size_t at = 0;
@@ -302,14 +230,14 @@ static sett_status no_symbol(const binder *bd, uint32_t i)
 }
 
 /* By what leads to an element? */
-static bool bound(const binder *bd, uint32_t s)
+static bool bound(const sett__binder *bd, uint32_t s)
 {
     const uint16_t from = bd->from[s];
     return from < SETT__GIVEN && (!(from & 1) || leads(bd->arg, from));
 }
 
 /* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */
-static __attribute__((noinline, cold)) sett_status given_twice(const binder *bd)
+static __attribute__((noinline, cold)) sett_status given_twice(const sett__binder *bd)
 {
     char place[160], takes[400];
     const sett_bind *value = bd->arg + bd->plan->n_arg;
@@ -326,7 +254,7 @@ static __attribute__((noinline, cold)) sett_status given_twice(const binder *bd)
     for (uint32_t i = 0; i < bd->plan->n_sym && too_many; i++)
         if (!bound(bd, i))
             return no_symbol(bd, i);
-    place_text(bd, bd->from[s], place);
+    sett__place_text(bd, bd->from[s], place);
     if (!too_many)
         return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
             bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
@@ -334,7 +262,7 @@ static __attribute__((noinline, cold)) sett_status given_twice(const binder *bd)
         sett__takes_text(bd->sig, bd->name, takes), given, bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
 }
 
-static inline sett_status check_symbol(const binder *bd, uint32_t i, const sett__sym_plan *y)
+static inline sett_status check_symbol(const sett__binder *bd, uint32_t i, const sett__sym_plan *y)
 {
     const sett__symbol *s = &bd->sig->sym[i];
     int64_t v = bd->sym[i];
@@ -343,14 +271,13 @@ static inline sett_status check_symbol(const binder *bd, uint32_t i, const sett_
         return no_symbol(bd, i);
     if (v < 0)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is negative", bd->name, s->name, v,
-            place_text(bd, bd->from[i], place));
+            sett__place_text(bd, bd->from[i], place));
     if (v >> y->bits)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide%s" WIDE_INDEX, bd->name,
-            s->name, v, place_text(bd, bd->from[i], place), bd->from[i] < SETT__GIVEN && bd->from[i] & 1 ? MARKED : "");
+            s->name, v, sett__place_text(bd, bd->from[i], place), bd->from[i] < SETT__GIVEN && bd->from[i] & 1 ? MARKED : "");
     /* A power of two by a mask: a division would be the dearest step of a launch. */
     if (y->odd ? v % s->div : v & y->mask)
-        return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name,
-            v, place_text(bd, bd->from[i], place), s->div);
+        return sett__bind_divides(bd, i);
     return SETT_OK;
 }
 
@@ -364,7 +291,7 @@ static inline void put_symbol(unsigned char *params, const sett__sym_plan *y, in
 }
 
 /* The plan's source, a launch's own value, or what is left. */
-static inline int64_t take_symbol(binder *bd, const sett_bind *arg, uint32_t s, uint16_t from, const sett_bind *given)
+static inline int64_t take_symbol(sett__binder *bd, const sett_bind *arg, uint32_t s, uint16_t from, const sett_bind *given)
 {
     bd->from[s] = from;
     if (from == SETT__GIVEN ? !given : from & 1 && !leads(arg, from))
@@ -372,7 +299,7 @@ static inline int64_t take_symbol(binder *bd, const sett_bind *arg, uint32_t s, 
     return from == SETT__GIVEN ? given->u.i : number_at(arg, from);
 }
 
-static APART sett_status take_symbols(binder *bd)
+static APART sett_status take_symbols(sett__binder *bd)
 {
     const sett__plan *p = bd->plan;
     const sett__sym_plan *y = sett__plan_syms(p);
@@ -397,48 +324,22 @@ static APART sett_status take_symbols(binder *bd)
 }
 
 /* ---- layouts ------------------------------------------------------------------------------------ */
-static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, bool stride, int64_t got, int64_t want)
-{
-    char leaf[160], place[160], expr[200];
-    const sett__xop *x = &bd->sig->code[e.first];
-    leaf_text(m, bd, stride, leaf);
-    if (is_static(bd, e) && stride)
-        return REFUSE(bd, SETT_E_SHAPE, "%s: the stride of %.100s's mode %d is %" PRId64 ", the kernel was made for %" PRId64
-            ": make the tensor contiguous, or that stride of the kernel's a symbol", bd->name, bd->sig->param[m->param].name, m->mode, got, want);
-    if (is_static(bd, e))
-        return REFUSE(
-            bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
-    if (e.count == 1 && x->code == SETT__X_SYM)
-        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64, bd->name, leaf, got,
-            place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want);
-    sett__expr_words(bd->sig, e, expr, sizeof expr);
-    return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s is %" PRId64, bd->name, leaf, got, expr, want);
-}
-
-static sett_status no_value(const binder *bd, const mode_ref *m, sett__expr e, bool stride)
-{
-    char leaf[160], expr[200];
-    sett__expr_words(bd->sig, e, expr, sizeof expr);
-    return REFUSE(
-        bd, SETT_E_RANGE, "%s: %s, %s, overflows or divides by zero", bd->name, leaf_text(m, bd, stride, leaf), expr);
-}
-
 /* A mode of several leaves against one extent and stride: the leaves must fold to them. */
-static sett_status check_nested(const binder *bd, const mode_ref *m, bool strides)
+static sett_status check_nested(const sett__binder *bd, const sett__mode_ref *m, bool strides)
 {
     int64_t size = 1, next = m->stride, extent, stride;
     for (const sett__leaf *l = m->leaf; l < m->end; l++) {
-        if (!eval(bd, l->extent, &extent) || extent < 0)
-            return no_value(bd, m, l->extent, false);
-        if (!eval(bd, l->stride, &stride))
-            return no_value(bd, m, l->stride, true);
+        if (!sett__bind_eval(bd, l->extent, &extent) || extent < 0)
+            return sett__bind_no_value(bd, m, l->extent, false);
+        if (!sett__bind_eval(bd, l->stride, &stride))
+            return sett__bind_no_value(bd, m, l->stride, true);
         if (strides && extent != 1 && stride != next)
             return REFUSE(bd, SETT_E_SHAPE,
                 "%s: %s stride %d is %" PRId64 ", its nested mode needs %" PRId64 " where that gives %" PRId64,
                 bd->name, bd->sig->param[m->param].name, m->mode, m->stride, stride, next);
         if (__builtin_mul_overflow(size, extent, &size) ||
             (extent != 1 && __builtin_mul_overflow(stride, extent, &next)))
-            return no_value(bd, m, l->extent, false);
+            return sett__bind_no_value(bd, m, l->extent, false);
     }
     if (size != m->extent)
         return REFUSE(bd, SETT_E_SHAPE, "%s: %s mode %d is %" PRId64 ", its nested extents make %" PRId64, bd->name,
@@ -447,21 +348,21 @@ static sett_status check_nested(const binder *bd, const mode_ref *m, bool stride
 }
 
 /* Strides of modes with at most one element are anybody's. */
-static __attribute__((noinline)) sett_status check_mode(const binder *bd, const mode_ref *m, bool strides)
+static __attribute__((noinline)) sett_status check_mode(const sett__binder *bd, const sett__mode_ref *m, bool strides)
 {
     int64_t want;
     strides = strides && m->extent > 1;
     if (m->end - m->leaf != 1)
         return check_nested(bd, m, strides);
-    if (!eval(bd, m->leaf->extent, &want))
-        return no_value(bd, m, m->leaf->extent, false);
+    if (!sett__bind_eval(bd, m->leaf->extent, &want))
+        return sett__bind_no_value(bd, m, m->leaf->extent, false);
     if (want != m->extent)
-        return disagree(bd, m, m->leaf->extent, false, m->extent, want);
+        return sett__bind_differs(bd, m, m->leaf->extent, false, m->extent, want);
     if (!strides)
         return SETT_OK;
-    if (!eval(bd, m->leaf->stride, &want))
-        return no_value(bd, m, m->leaf->stride, true);
-    return want == m->stride ? SETT_OK : disagree(bd, m, m->leaf->stride, true, m->stride, want);
+    if (!sett__bind_eval(bd, m->leaf->stride, &want))
+        return sett__bind_no_value(bd, m, m->leaf->stride, true);
+    return want == m->stride ? SETT_OK : sett__bind_differs(bd, m, m->leaf->stride, true, m->stride, want);
 }
 
 bool sett__buf_span(const sett_buf *t, int64_t *lo, int64_t *hi)
@@ -483,7 +384,7 @@ static int64_t storage_bits(sett_dtype dtype)
     return dtype == SETT_BOOL ? 8 : sett_dtype_bits(dtype);
 }
 
-static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t, sett__extent *x)
+static sett_status check_memory(const sett__binder *bd, uint32_t i, const sett_buf *t, sett__extent *x)
 {
     const sett__param *p = &bd->sig->param[i];
     int64_t lo, hi, cosize, bits, low_bits;
@@ -506,18 +407,18 @@ static sett_status check_memory(const binder *bd, uint32_t i, const sett_buf *t,
     return SETT_OK;
 }
 
-static sett_status check_modes(const binder *bd, uint32_t i, bool strides)
+static sett_status check_modes(const sett__binder *bd, uint32_t i, bool strides)
 {
     sett_status s = SETT_OK;
     for (int j = 0; j < bd->sig->param[i].rank && !s; j++) {
-        const mode_ref m = mode_of(bd, i, j);
+        const sett__mode_ref m = sett__bound_mode(bd, i, j);
         s = check_mode(bd, &m, strides);
     }
     return s;
 }
 
 /* The whole rule. A wrong extent makes wrong strides: it is the one to name. */
-static __attribute__((noinline)) sett_status check_tensor(const binder *bd, uint32_t i, sett__extent *x)
+static __attribute__((noinline)) sett_status check_tensor(const sett__binder *bd, uint32_t i, sett__extent *x)
 {
     const sett_buf *t = bd->arg[i].u.t;
     const bool empty = empty_buffer(t);
@@ -556,7 +457,7 @@ static inline bool plain_tensor(const int64_t *sym, const sett__arg_plan *a, con
     return t->data && !((uintptr_t)t->data & ((UINT64_C(1) << a->align) - 1)) && !(hi >> a->reach) && lo >> a->reach >= -1;
 }
 
-static APART sett_status check_tensors(const binder *bd, sett__extent *extents)
+static APART sett_status check_tensors(const sett__binder *bd, sett__extent *extents)
 {
     const sett__arg_plan *a = sett__plan_args(bd->plan);
     const sett__mode_plan *want = sett__plan_modes(bd->plan);
@@ -577,70 +478,34 @@ static APART sett_status check_tensors(const binder *bd, sett__extent *extents)
 }
 
 /* ---- dimensions --------------------------------------------------------------------------------------- */
-/* "the grid's x, ceil_div(N, 4)," */
-static const char *dim_text(const binder *bd, sett__expr e, const sett__launch_rule *rule, int i, char buf[300])
-{
-    char expr[200];
-    const bool constant = is_static(bd, e);
-    sett__expr_words(bd->sig, e, expr, sizeof expr);
-    snprintf(buf, 300, "the %s's %c%s%s%s", rule->what, "xyz"[i], constant ? "" : ", ", constant ? "" : expr,
-        constant ? "" : ",");
-    return buf;
-}
-
-static __attribute__((noinline)) sett_status no_dim(const binder *bd, unsigned slot, int64_t v, bool known)
-{
-    const sett__launch_rule *rule = &sett__launch_rules[slot / 3];
-    char text[300];
-    dim_text(bd, sett__dim_of(bd->sig, slot), rule, (int)slot % 3, text);
-    if (!known)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s overflows or divides by zero", bd->name, text);
-    return REFUSE(bd, SETT_E_LIMIT, "%s: %s is %" PRId64 "; its limits are %" PRId64 " and %" PRId64, bd->name, text, v,
-        rule->least, rule->most[slot % 3]);
-}
-
-static inline sett_status eval_dim(const binder *bd, const sett__dim_plan *d, uint32_t *to)
+static inline sett_status eval_dim(const sett__binder *bd, const sett__dim_plan *d, uint32_t *to)
 {
     int64_t v = 0;
     if (d->form != SETT__DIM_EXPR)
         v = bd->sym[d->sym];
-    else if (!eval(bd, sett__dim_of(bd->sig, d->slot), &v))
-        return no_dim(bd, d->slot, v, false);
+    else if (!sett__bind_eval(bd, sett__dim_of(bd->sig, d->slot), &v))
+        return sett__bind_no_dim(bd, d->slot, v, false);
     if (d->form == SETT__DIM_CEIL)
         v = (uint64_t)v >> 32 ? v / d->by + (v % d->by != 0) : (uint32_t)v / d->by + ((uint32_t)v % d->by != 0);
     *to = (uint32_t)v;
-    return v < d->least || v > d->most ? no_dim(bd, d->slot, v, true) : SETT_OK;
-}
-
-static __attribute__((noinline, cold)) sett_status no_smem(const binder *bd, bool known, int64_t more)
-{
-    const sett__sig *sig = bd->sig;
-    char expr[200];
-    if (!sig->smem_more.count)
-        return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory; %d is the limit", bd->name,
-            (unsigned)sig->smem, SETT__SMEM_MAX);
-    sett__expr_words(sig, sig->smem_more, expr, sizeof expr);
-    if (!known)
-        return REFUSE(bd, SETT_E_RANGE, "%s: the bytes of shared memory, %s, overflow or divide by zero", bd->name, expr);
-    return REFUSE(bd, SETT_E_LIMIT, "%s: %u bytes of shared memory and %s = %" PRId64 " that the launch adds; the limit is %d",
-        bd->name, (unsigned)sig->smem, expr, more, SETT__SMEM_MAX);
+    return v < d->least || v > d->most ? sett__bind_no_dim(bd, d->slot, v, true) : SETT_OK;
 }
 
 /* The bytes of dynamic shared memory to pass to the driver. A kernel's window of shared memory is either static in its code, and the
  * launch passes 0, or dynamic as a whole, and the launch passes the size of all of it (sett__smem_static). */
-static sett_status bind_smem(const binder *bd, sett__launch_dims *d)
+static sett_status bind_smem(const sett__binder *bd, sett__launch_dims *d)
 {
     const sett__sig *sig = bd->sig;
     int64_t more = 0;
-    bool known = !sig->smem_more.count || eval(bd, sig->smem_more, &more);
+    bool known = !sig->smem_more.count || sett__bind_eval(bd, sig->smem_more, &more);
     if (known && more >= 0 && more <= SETT__SMEM_MAX - (int64_t)sig->smem) {
         d->smem = sett__smem_static(sig) ? 0 : sig->smem + (uint32_t)more;
         return SETT_OK;
     }
-    return no_smem(bd, known, more);
+    return sett__bind_no_smem(bd, known, more);
 }
 
-static __attribute__((noinline, cold)) sett_status check_clusters(const binder *bd, const sett__launch_dims *d)
+static __attribute__((noinline, cold)) sett_status check_clusters(const sett__binder *bd, const sett__launch_dims *d)
 {
     const uint32_t *c = d->cluster;
     for (int i = 0; i < 3; i++)
@@ -653,7 +518,7 @@ static __attribute__((noinline, cold)) sett_status check_clusters(const binder *
     return SETT_OK;
 }
 
-static inline sett_status bind_dims(const binder *bd)
+static inline sett_status bind_dims(const sett__binder *bd)
 {
     sett__launch_dims *d = &bd->out->dims;
     const sett__dim_plan *at = sett__plan_dims(bd->plan);
@@ -673,69 +538,27 @@ static inline sett_status bind_dims(const binder *bd)
 }
 
 /* ---- what the body relies on --------------------------------------------------------------------------- */
-/* "N = 8, M = 3": what an expression is made of. */
-static const char *values_text(const binder *bd, sett__expr e, char buf[200])
-{
-    size_t at = 0;
-    buf[0] = 0;
-    for (uint32_t i = 0; i < e.count && at < 200; i++) {
-        const sett__xop *x = &bd->sig->code[e.first + i];
-        bool seen = x->code != SETT__X_SYM && x->code != SETT__X_SCALAR;
-        for (uint32_t j = 0; j < i && !seen; j++) {
-            const sett__xop *y = &bd->sig->code[e.first + j];
-            seen = y->code == x->code && y->imm == x->imm;
-        }
-        if (seen)
-            continue;
-        bool sym = x->code == SETT__X_SYM;
-        at += (size_t)snprintf(buf + at, 200 - at, "%s%.60s = %" PRId64, at ? ", " : "",
-            sym ? bd->sig->sym[x->imm].name : bd->sig->param[x->imm].name, sym ? bd->sym[x->imm] : bd->scalar[x->imm]);
-    }
-    return buf;
-}
-
-static sett_status broken(const binder *bd, const sett__check *k)
-{
-    char values[200], place[200] = "";
-    if (k->file)
-        snprintf(place, sizeof place, "%.180s:%u: ", k->file, (unsigned)k->line);
-    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s%s, and %s", bd->name, place, k->text,
-        values_text(bd, k->expr, values));
-}
-
-static sett_status check_promises(const binder *bd)
+static sett_status check_promises(const sett__binder *bd)
 {
     for (uint32_t i = 0; i < bd->sig->n_check; i++) {
         const sett__check *k = &bd->sig->check[i];
         int64_t v;
-        if (!eval(bd, k->expr, &v) || v)
-            return broken(bd, k);
+        if (!sett__bind_eval(bd, k->expr, &v) || v)
+            return sett__bind_broken(bd, k);
     }
     return SETT_OK;
 }
 
-/* What the launch computes for the kernel: divisors, and what they are multiplied by instead. */
-static sett_status no_derived(const binder *bd, const sett__symbol *s, int64_t v, bool known)
-{
-    char expr[200], values[200];
-    sett__expr_words(bd->sig, s->value, expr, sizeof expr);
-    values_text(bd, s->value, values);
-    if (known)
-        return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, is %" PRId64 ", not 0 to 2^31 - 1, where %s", bd->name, s->name, expr,
-            v, values);
-    return REFUSE(bd, SETT_E_RANGE, "%s: %s, %s, has no value where %s: a divisor is 1 to 2^31 - 1", bd->name, s->name,
-        expr, values);
-}
-
-/* Where nothing runs they are 0: extents of 0 divide nothing. */
-static sett_status derive(binder *bd)
+/* What the launch computes for the kernel: divisors, and what they are multiplied by instead. Where nothing runs they are 0:
+ * extents of 0 divide nothing. */
+static sett_status derive(sett__binder *bd)
 {
     for (uint32_t i = bd->plan->n_sym; i < bd->sig->n_sym; i++) {
         const sett__symbol *s = &bd->sig->sym[i];
         bd->sym[i] = 0;
-        bool known = bd->out->empty || eval(bd, s->value, &bd->sym[i]);
+        bool known = bd->out->empty || sett__bind_eval(bd, s->value, &bd->sym[i]);
         if (!known || bd->sym[i] < 0 || bd->sym[i] > INT32_MAX)
-            return no_derived(bd, s, bd->sym[i], known);
+            return sett__bind_no_derived(bd, s, bd->sym[i], known);
         put_symbol(bd->out->params, &sett__plan_syms(bd->plan)[i], bd->sym[i]);
     }
     return SETT_OK;
@@ -745,7 +568,7 @@ static sett_status derive(binder *bd)
  * sett__gpu_address's. */
 sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__bound *out, sett__extent *extents, sett_error *err)
 {
-    binder bd;
+    sett__binder bd;
     bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = out;
     if (p->gaps)
         memset(out->params, 0, p->params_len);
@@ -767,15 +590,15 @@ sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__b
 
 /* ---- the constants of a plan's call --------------------------------------------------------------------- */
 /* Modes that are numbers, and the memory: what no other argument makes right. */
-static sett_status check_alone(const binder *bd, uint32_t i)
+static sett_status check_alone(const sett__binder *bd, uint32_t i)
 {
     const sett_buf *t = bd->arg[i].u.t;
     const bool empty = empty_buffer(t);
     sett_status s = SETT_OK;
     for (int j = 0; j < t->rank && !s; j++) {
-        const mode_ref m = mode_of(bd, i, j);
-        if (m.end - m.leaf == 1 && is_static(bd, m.leaf->extent))
-            s = check_mode(bd, &m, !empty && is_static(bd, m.leaf->stride));
+        const sett__mode_ref m = sett__bound_mode(bd, i, j);
+        if (m.end - m.leaf == 1 && sett__is_const_expr(bd, m.leaf->extent))
+            s = check_mode(bd, &m, !empty && sett__is_const_expr(bd, m.leaf->stride));
     }
     return s || empty ? s : check_memory(bd, i, t, NULL);
 }
@@ -783,7 +606,7 @@ static sett_status check_alone(const binder *bd, uint32_t i)
 sett_status sett__bind_constants(const sett__plan *p, int n, const sett_bind *arg, sett_error *err)
 {
     sett__bound out;
-    binder bd;
+    sett__binder bd;
     bool names = false;
     sett_status s = SETT_OK;
     bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = &out;

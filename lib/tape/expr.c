@@ -282,6 +282,20 @@ void sett__put_expr(sett__sink *out, const sett__sig *s, sett__expr e)
     put(out, s, e, false);
 }
 
+void sett__put_modes(sett__sink *out, const sett__sig *s, const sett__param *p, bool strides, bool words)
+{
+    const sett__leaf *leaf = p->n_leaf ? s->leaf + p->leaf : NULL;
+    sett__put(out, "(");
+    for (uint32_t i = 0; i < p->n_leaf; i++) {
+        const bool first = !i || leaf[i - 1].mode != leaf[i].mode, last = i + 1 == p->n_leaf || leaf[i + 1].mode != leaf[i].mode;
+        sett__put(out, i ? "," : "");
+        sett__put(out, first && !last ? "(" : "");
+        put(out, s, strides ? leaf[i].stride : leaf[i].extent, words);
+        sett__put(out, last && !first ? ")" : "");
+    }
+    sett__put(out, ")");
+}
+
 static int in_buffer(const sett__sig *s, sett__expr e, bool named, char *buf, size_t size)
 {
     sett__sink out = {.buf = buf, .cap = size};

@@ -121,14 +121,41 @@ bool sett__strings_fit(const sett__tape *t)
     return true;
 }
 
-const char *sett__op_call(int code)
+/* sett_gemm records a fence in front of its products; other fences are a caller's. */
+static bool of_gemm(const sett__tape *t, uint32_t i)
 {
-    switch (code) {
+    const uint32_t site = t->op[i].site;
+    while (i < t->n_op && t->op[i].site == site && t->op[i].code != SETT__WGMMA)
+        i++;
+    return i < t->n_op && t->op[i].site == site;
+}
+
+const char *sett__op_call(const sett__tape *t, uint32_t op)
+{
+    switch (t->op[op].code) {
     case SETT__CPASYNC: return "sett_cp_async";
     case SETT__CPCOMMIT: return "sett_cp_async_commit_group";
     case SETT__CPWAIT: return "sett_cp_async_wait_group";
     case SETT__REDUX: return "sett_warp_redux_sync";
     case SETT__TANHA: return "sett_tanh_approx";
+    case SETT__MMA:
+    case SETT__DESC:
+    case SETT__WGMMA: return "sett_gemm";
+    case SETT__WGFENCE: return of_gemm(t, op) ? "sett_gemm" : "sett_mma_fence";
+    case SETT__WGCOMMIT: return "sett_mma_commit";
+    case SETT__WGWAIT: return "sett_mma_wait";
+    case SETT__LDMATRIX:
+    case SETT__STMATRIX: return "sett_copy_by";
+    case SETT__PEER: return "sett_map_dsmem";
+    case SETT__TMALOAD: return "sett_tma_load";
+    case SETT__TMASTORE: return "sett_tma_store";
+    case SETT__TMAREDUCE: return "sett_tma_reduce";
+    case SETT__TMAFETCH: return "sett_tma_prefetch";
+    case SETT__BULKLOAD: return "sett_bulk_load";
+    case SETT__BULKSTORE: return "sett_bulk_store";
+    case SETT__BULKREDUCE: return "sett_bulk_reduce";
+    case SETT__BULKPEER: return "sett_bulk_peer";
+    case SETT__POLICY: return "sett_cache_policy";
     default: return NULL;
     }
 }

@@ -18,9 +18,9 @@ typedef struct sett__inline {
 bool sett__inline_read(const char *, uint32_t n_operands, sett__inline *, char what[SETT__INLINE_WHAT]);
 #define SETT__INLINE_MARK "// of op " /* in PTX, in front of such text and followed by the op's number */
 #define SETT__INLINE_NAME "a stand-in's name is 1 to 100 letters, digits, _ and dots"
-/* An op in errors: "op 9 `%9 = add i32 ...`", or "sett_inline_ptx `its text`". */
-const char *sett__op_call(int code); /* the call that records such ops; NULL: none, or several */
+const char *sett__op_call(const sett__tape *, uint32_t op); /* the call that records it; NULL: several record such */
 bool sett__strings_fit(const sett__tape *);
+/* An op in errors: "op 9 `%9 = add i32 ...`", or "sett_inline_ptx `its text`". */
 void sett__op_title(const sett__tape *, uint32_t op, char *buf, size_t size);
 bool sett__inline_takes(int dtype); /* as an operand or a result */
 bool sett__ptx_isa_known(int isa);  /* 78 for 7.8; 0 too */

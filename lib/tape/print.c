@@ -396,22 +396,6 @@ int sett__op_str(const sett__tape *t, uint32_t i, char *buf, size_t size)
 }
 
 /* ---- the signature --------------------------------------------------------------------- */
-/* Extents or strides of a parameter; the leaves of one mode in brackets of their own. */
-static void print_tuple(sett__sink *out, const sett__sig *s, const sett__param *p, bool strides)
-{
-    const sett__leaf *leaf = p->n_leaf ? s->leaf + p->leaf : NULL;
-    sett__put(out, "(");
-    for (uint32_t i = 0; i < p->n_leaf; i++) {
-        bool first = !i || leaf[i - 1].mode != leaf[i].mode;
-        bool last = i + 1 == p->n_leaf || leaf[i + 1].mode != leaf[i].mode;
-        sett__put(out, i ? "," : "");
-        sett__put(out, first && !last ? "(" : "");
-        sett__put_expr(out, s, strides ? leaf[i].stride : leaf[i].extent);
-        sett__put(out, last && !first ? ")" : "");
-    }
-    sett__put(out, ")");
-}
-
 static void print_param(sett__sink *out, const sett__sig *s, const sett__param *p)
 {
     sett__put(out, p->scalar == SETT__BY_STRUCT ? "struct " : p->scalar ? "scalar " : "param ");
@@ -424,9 +408,9 @@ static void print_param(sett__sink *out, const sett__sig *s, const sett__param *
     print_type(out, p->dtype, 1);
     if (!p->scalar) {
         sett__put(out, " ");
-        print_tuple(out, s, p, false);
+        sett__put_modes(out, s, p, false, false);
         sett__put(out, ":");
-        print_tuple(out, s, p, true);
+        sett__put_modes(out, s, p, true, false);
         sett__putf(out, " align %u", p->align);
         sett__put(out, p->access & SETT__ACCESS_READ ? " read" : "");
         sett__put(out, p->access & SETT__ACCESS_WRITE ? " write" : "");

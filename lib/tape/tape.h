@@ -221,6 +221,8 @@ bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const in
 int sett__expr_str(const sett__sig *, sett__expr, char *buf, size_t size);
 int sett__expr_words(const sett__sig *, sett__expr, char *buf, size_t size); /* for people: with ceil_div and round_up */
 void sett__put_expr(sett__sink *, const sett__sig *, sett__expr);
+/* "(M,(4,K))": a parameter's extents or strides, the leaves of one mode in brackets of their own. words: as sett__expr_words. */
+void sett__put_modes(sett__sink *, const sett__sig *, const sett__param *, bool strides, bool words);
 /* Operands and text of a code: infix with C's precedence, or (level 0) a call. */
 typedef struct sett__xinfo { uint8_t operands, level; const char *text; } sett__xinfo;
 extern const sett__xinfo sett__xops[SETT__N_XCODES];

@@ -9,7 +9,11 @@ bool sett__refuse(sett__verifier *c, sett_status status, const char *format, ...
     char site[160], what[200], title[200];
     const bool known = c->op->site < c->t->n_site || c->t->line; /* else the title has all that is known */
     sett__op_where(c->t, c->i, site, sizeof site);
-    sett__op_title(c->t, c->i, title, sizeof title);
+    const char *call = sett__is_recorded(c) ? sett__op_call(c->t, c->i) : NULL;
+    if (call)
+        snprintf(title, sizeof title, "%s", call);
+    else
+        sett__op_title(c->t, c->i, title, sizeof title);
     va_list ap;
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);

@@ -19,9 +19,14 @@ typedef struct sett__verifier {
     sett_error *err;
     sett_status status;
 } sett__verifier;
-/* False. The text begins with the site and the op: "add.c:31: op 7 `%7 = add i32 %1, %2`: ..." */
+/* False. The text begins with the site and the op, "add.c:31: op 7 `%7 = add i32 %1, %2`: ...", or the call that recorded it. */
 SETT_PRINTF(3, 4) bool sett__refuse(sett__verifier *, sett_status, const char *format, ...);
 
+/* Is the op under check one that a call recorded, which has a site and no line of a text? */
+static inline bool sett__is_recorded(const sett__verifier *c)
+{
+    return !c->t->line && c->op->site < c->t->n_site;
+}
 static inline uint32_t sett__verified_arg(const sett__verifier *c, uint32_t k)
 {
     return c->t->arg[c->op->args + k];

@@ -38,20 +38,41 @@ static place_text where(const sett__tape *t, uint32_t op)
     return p;
 }
 
+/* A caller of C is told of its line and its calls, the author of a text of its operations. */
+static const char *either(const flights *f, const char *call, const char *op)
+{
+    return sett__is_recorded(f->c) ? call : op;
+}
+
+static SETT_PRINTF(2, 3) bool refuse(flights *f, const char *format, ...)
+{
+    sett__verifier *c = f->c;
+    char what[300];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(what, sizeof what, format, ap);
+    va_end(ap);
+    if (!sett__is_recorded(c) || sett__op_call(c->t, c->i))
+        return sett__refuse(c, SETT_E_VERIFY, "%s", what);
+    c->status = sett__error(c->err, SETT_E_VERIFY, "%s: %s", where(c->t, c->i).s, what);
+    return false;
+}
+
 static bool refuse_flight(flights *f, uint32_t r, const char *what)
 {
     const state *s = &f->now[r];
-    return sett__refuse(f->c, SETT_E_VERIFY, "%%%u is %s flight since %s%s: %s", f->root[r], s->flags & SUM ? "in" : "A of a wgmma in",
-        where(f->c->t, s->by).s, s->age ? "" : ", which no wgmma.commit follows", what);
+    return refuse(f, "%%%u is %s flight since %s%s: %s", f->root[r], s->flags & SUM ? "in" : either(f, "A of a sett_gemm in", "A of a wgmma in"),
+        where(f->c->t, s->by).s, s->age ? "" : either(f, ", which no sett_mma_commit follows", ", which no wgmma.commit follows"), what);
 }
 
 static bool refuse_touched(flights *f, uint32_t r)
 {
     const state *s = &f->now[r];
     uint32_t by = s->touched != SETT__NONE ? s->touched : s->by;
+    const char *fence = either(f, "sett_mma_fence of", "wgmma.fence");
     if (by == f->root[r])
-        return sett__refuse(f->c, SETT_E_VERIFY, "it needs wgmma.fence %%%u: none has named it yet, made at %s", by, where(f->c->t, by).s);
-    return sett__refuse(f->c, SETT_E_VERIFY, "it needs wgmma.fence %%%u, which %s used since the last", f->root[r], where(f->c->t, by).s);
+        return refuse(f, "it needs %s %%%u: none has named it yet, made at %s", fence, by, where(f->c->t, by).s);
+    return refuse(f, "it needs %s %%%u, which %s used since the last", fence, f->root[r], where(f->c->t, by).s);
 }
 
 /* ---- ops ------------------------------------------------------------------------------- */
@@ -89,8 +110,9 @@ static bool step_sum(flights *f, uint32_t r)
     const state *s = &f->now[r];
     bool as_sum = s->flags & SUM && !(s->flags & (MIXED | FACTOR)) && alike(f->c->t, s->by, f->c->i);
     if (s->flags & FLIES && !as_sum)
-        return refuse_flight(f, r, s->flags & SUM ? "an accumulator of another shape, or of other registers, needs a wgmma.wait before"
-                                                  : "wgmma.wait must name it before it is an accumulator");
+        return refuse_flight(f, r, s->flags & SUM ? either(f, "an accumulator of another shape, or of other registers, needs a sett_mma_wait before",
+                                                        "an accumulator of another shape, or of other registers, needs a wgmma.wait before")
+                                                  : either(f, "sett_mma_wait must come before it is an accumulator", "wgmma.wait must name it before it is an accumulator"));
     if (s->touched != SETT__NONE || (s->by != SETT__NONE && !as_sum))
         return refuse_touched(f, r);
     begin(f, r, SUM);
@@ -101,7 +123,7 @@ static bool step_factor(flights *f, uint32_t r)
 {
     const state *s = &f->now[r];
     if (s->flags & FLIES && s->flags & SUM)
-        return refuse_flight(f, r, "wgmma.wait must name it before it is A");
+        return refuse_flight(f, r, either(f, "sett_mma_wait must come before it is A", "wgmma.wait must name it before it is A"));
     if (s->touched != SETT__NONE || s->flags & SUM)
         return refuse_touched(f, r);
     begin(f, r, FACTOR);
@@ -151,9 +173,9 @@ static bool step_access(flights *f)
     if (r == f->n)
         return true;
     if (sett__verified_arg(c, 1) != SETT__NONE || sett__verified_attr(c, SETT__AT_ACCESS_VOLATILE))
-        return sett__refuse(c, SETT_E_VERIFY, "%%%u is a root that wgmma holds in registers: it has constant offsets, and nothing is volatile", f->root[r]);
+        return refuse(f, "%%%u is a root that wgmma holds in registers: it has constant offsets, and nothing is volatile", f->root[r]);
     if (f->now[r].flags & FLIES)
-        return refuse_flight(f, r, "wgmma.wait must name it before it is read or written");
+        return refuse_flight(f, r, either(f, "sett_mma_wait must come before it is read or written", "wgmma.wait must name it before it is read or written"));
     f->now[r].touched = c->i;
     return true;
 }
@@ -266,7 +288,7 @@ static bool sweep(flights *f)
         if (f->now[r].flags & FLIES) {
             c->i = f->now[r].by;
             c->op = &c->t->op[c->i];
-            return sett__refuse(c, SETT_E_VERIFY, "the kernel ends while %%%u is in flight: wgmma.wait must name it", f->root[r]);
+            return refuse(f, "the kernel ends while %%%u is in flight: %s", f->root[r], either(f, "a sett_mma_wait must come behind it", "wgmma.wait must name it"));
         }
     return true;
 }

@@ -17,7 +17,7 @@ bool sett__check_target(sett__verifier *c)
     char need[16];
     if (!c->sm || (sett__least_sm(c->t, c->op) <= c->sm && !c->t->name_decides))
         return true;
-    const char *only = sett__op_targets(c->t, c->op), *call = sett__op_call(c->op->code);
+    const char *only = sett__op_targets(c->t, c->op), *call = sett__op_call(c->t, c->i);
     if (only ? listed(only, c->target) : sett__least_sm(c->t, c->op) <= c->sm)
         return !(sett__ops[c->op->code].flags & SETT__T) || strchr("af", c->target[strlen(c->target) - 1]) ||
                sett__refuse(c, SETT_E_TARGET, "only a target with a suffix has it, as sm_%da, not %s", c->sm, c->target);

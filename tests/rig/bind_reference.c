@@ -305,6 +305,38 @@ static sett_status bind_given(binder *bd)
     return SETT_OK;
 }
 
+/* Of the parameter that gave a symbol, a mode that the kernel has with a stride of 1 and the buffer with another. */
+static sett_status not_contiguous(const binder *bd, uint32_t param, int mode, int64_t stride)
+{
+    const sett__param *p = &bd->sig->param[param];
+    char shape[200], expr[200];
+    size_t n = 0;
+    for (uint32_t i = p->leaf, end = p->leaf + p->n_leaf; i < end; i++) {
+        const sett__leaf *l = &bd->sig->leaf[i];
+        const bool opens = i + 1 < end && l[1].mode == l->mode && (i == p->leaf || l[-1].mode != l->mode);
+        const bool closes = i > p->leaf && l[-1].mode == l->mode && (i + 1 == end || l[1].mode != l->mode);
+        sett__expr_words(bd->sig, l->extent, expr, sizeof expr);
+        n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%s%s%s", i > p->leaf ? "," : "", opens ? "(" : "", expr, closes ? ")" : "");
+        n = n < sizeof shape ? n : sizeof shape - 1;
+    }
+    return REFUSE(bd, SETT_E_SHAPE, "%s: %.100s's mode %d must be contiguous: its stride is %" PRId64 "; %.100s is (%s)", bd->name, p->name, mode, stride, p->name, shape);
+}
+
+static sett_status no_multiple(const binder *bd, uint32_t i)
+{
+    const sett__symbol *s = &bd->sig->sym[i];
+    char place[160];
+    if (bd->from[i] < GIVEN && bd->from[i] & 1) {
+        mode_ref m = modes_of(bd, bd->from[i] >> 5);
+        while (next_mode(bd, &bd->sig->param[m.param], bd->arg[m.param].u.t, &m)) {
+            const sett__xop *x = &bd->sig->code[m.leaf->stride.first];
+            if (m.end - m.leaf == 1 && m.leaf->stride.count == 1 && x->code == SETT__X_CONST && x->imm == 1 && m.extent > 1 && m.stride != 1)
+                return not_contiguous(bd, m.param, m.mode, m.stride);
+        }
+    }
+    return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name, bd->sym[i], place_text(bd, bd->from[i], place), s->div);
+}
+
 static sett_status check_symbol(const binder *bd, uint32_t i)
 {
     const sett__symbol *s = &bd->sig->sym[i];
@@ -318,8 +350,7 @@ static sett_status check_symbol(const binder *bd, uint32_t i)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " (%s) is past 2^31 - 1: declare it .wide%s" WIDE_INDEX, bd->name,
             s->name, v, place_text(bd, bd->from[i], place), bd->from[i] < GIVEN && bd->from[i] & 1 ? MARKED : "");
     if (s->div > 1 && v % s->div)
-        return REFUSE(bd, SETT_E_DIVIDE, "%s: %s = %" PRId64 " (%s) is not a multiple of %" PRId64, bd->name, s->name,
-            v, place_text(bd, bd->from[i], place), s->div);
+        return no_multiple(bd, i);
     return SETT_OK;
 }
 
@@ -343,6 +374,8 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     char leaf[160], place[160], expr[200];
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
+    if (e.count == 1 && x->code == SETT__X_CONST && stride && want == 1)
+        return not_contiguous(bd, m->param, m->mode, got);
     if (e.count == 1 && x->code == SETT__X_CONST && stride)
         return REFUSE(bd, SETT_E_SHAPE, "%s: the stride of %.100s's mode %d is %" PRId64 ", the kernel was made for %" PRId64
             ": make the tensor contiguous, or that stride of the kernel's a symbol", bd->name, bd->sig->param[m->param].name, m->mode, got, want);

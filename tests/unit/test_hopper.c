@@ -364,7 +364,13 @@ START_TEST(refused_at_the_launch)
         {1, 0, 17, "gemm_wgmma: LB = 17 (B stride 0) is not a multiple of 8"},
         {2, 0, 68, "gemm_wgmma: LR = 68 (R stride 0) is not a multiple of 8"},
         {3, 0, 66, "gemm_wgmma: LC = 66 (C stride 0) is not a multiple of 8"},
-        {0, 1, 2, "gemm_wgmma: the stride of A's mode 1 is 2, the kernel was made for 1: make the tensor contiguous, or that stride of the kernel's a symbol"},
+        {0, 1, 2, "gemm_wgmma: A's mode 1 must be contiguous: its stride is 2; A is (M,K)"},
+    };
+    /* What lies the other way round: (K,N) in memory, given as (N,K), has a stride of 1 where rows are told apart. */
+    static const struct { int operand; int64_t apart; const char *text; } transposed[] = {
+        {0, 72, "gemm_wgmma: A's mode 1 must be contiguous: its stride is 72; A is (M,K)"},
+        {1, 136, "gemm_wgmma: B's mode 1 must be contiguous: its stride is 136; B is (N,K)"},
+        {3, 80, "gemm_wgmma: C's mode 1 must be contiguous: its stride is 80; C is (M,N)"},
     };
     static const struct { int64_t heads, shared, rank, stride; const char *text; } heads_of[] = {
         {6, 4, 4, D, "attention: O mode 1 is 6, HK*(H/HK) is 4"},
@@ -380,6 +386,11 @@ START_TEST(refused_at_the_launch)
         sett_buf x[4] = {sett_buf_2d(any, SETT_BF16, M, K), sett_buf_2d(any, SETT_BF16, N, K), sett_buf_2d(any, SETT_BF16, M, N), sett_buf_2d(any, SETT_BF16, M, N)};
         x[products_of[i].operand].stride[products_of[i].mode] = products_of[i].stride;
         check_refused(k, 4, x, products_of[i].text);
+    }
+    for (size_t i = 0; i < sizeof transposed / sizeof *transposed; i++) {
+        sett_buf x[4] = {sett_buf_2d(any, SETT_BF16, M, K), sett_buf_2d(any, SETT_BF16, N, K), sett_buf_2d(any, SETT_BF16, M, N), sett_buf_2d(any, SETT_BF16, M, N)};
+        x[transposed[i].operand].stride[0] = 1, x[transposed[i].operand].stride[1] = transposed[i].apart;
+        check_refused(k, 4, x, transposed[i].text);
     }
     sett_buf edge[4] = {sett_buf_2d(any, SETT_BF16, M, K), sett_buf_2d(any, SETT_BF16, N - 4, K), sett_buf_2d(any, SETT_BF16, M, N), sett_buf_2d(any, SETT_BF16, M, N)};
     edge[2].shape[1] = edge[3].shape[1] = N - 4; /* rows of C would end within 16 bytes, wherever the next one begins */
