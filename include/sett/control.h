@@ -78,7 +78,8 @@ SETT_API void sett_region_end(sett_region *);
         for (sett_while_test(SETT_HERE, &r, SETT_COND(cond)); !r.done; r.done = true)
 /* A branch. cond is a Boolean scalar (of an integer x, write sett_ne(x, 0)). Both arms are always recorded. A C
  * `continue` ends the recording of its own arm, and never leaves a loop of the kernel. The kernel's report names a
- * branch that records nothing. */
+ * branch that records nothing. A C `if (sett_lt(i, n))` compiles, and its arm is always recorded: the report and the log
+ * name a Boolean that nothing uses. */
 #define sett_if(b, cond) SETT_REGION(SETT_CAT(sett_if_, SETT_UNIQUE), sett_if_begin(SETT_HERE, b, SETT_COND(cond)))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, SETT_UNIQUE), sett_else_begin(SETT_HERE, b))
 

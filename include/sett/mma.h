@@ -92,7 +92,10 @@ SETT_API sett_layout *sett_thrfrg_at(sett_site, const sett_tiled_mma *, sett_ope
  * thread of a tiled product goes round to the first, so that each warp group of a block may give its thread's index to a product
  * of 128 threads; of a tiled copy it names what lies behind the tile: where a block has more threads than a copy, those past its
  * last leave the copy out, by a branch or a predicate. SETT_E_RANGE: a C number past the last thread, or an index of which it is
- * known that no thread of the copy has it. */
+ * known that no thread of the copy has it.
+ * Where the body ends: SETT_E_RANGE if the block is static and has fewer threads than the product, or than a copy whose
+ * threads share its tile out, and no index of such slices reaches the last thread. An index such as t + 128 i, for each i
+ * of a loop, does. If the block has more threads, all of which access a slice by their own index, the report says so. */
 SETT_API sett_thr_mma *sett_get_slice_mma_at(sett_site, const sett_tiled_mma *, sett_arg thread);
 SETT_API sett_thr_copy *sett_get_slice_copy_at(sett_site, const sett_tiled_copy *, sett_arg thread);
 #define sett_get_slice(tiled, thread) \

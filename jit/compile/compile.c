@@ -204,12 +204,13 @@ static sett_status complete_report(recorded *rec, sett_kernel **k, sett_error *e
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");
 }
 
-/* Before it is assembled, which takes long then. */
-static void warn_of_spills(const request *r, const recorded *rec)
+/* What the log says of a recording, before it is assembled, which takes long where values spill. */
+static void warn(const request *r, const recorded *rec)
 {
-    const char *name = r->name, *words = sett__kernel_words(&name);
-    if (rec->spill)
-        sett__log(r->e, SETT_LOG_WARNING, "compile", "%.*s%s%s", (int)strcspn(rec->spill, "\n"), rec->spill, words, name);
+    const char *lines[] = {rec->warnings, rec->spill}, *name = r->name, *words = sett__kernel_words(&name);
+    for (int i = 0; i < 2; i++)
+        for (const char *at = lines[i]; at && *at; at += strcspn(at, "\n") + 1)
+            sett__log(r->e, SETT_LOG_WARNING, "compile", "%.*s%s%s", (int)strcspn(at, "\n"), at, words, name);
 }
 
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)
@@ -227,7 +228,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     sett__count(&r->e->runtime->count.misses, 1);
     if ((s = sett__report_finish(rec, err)))
         return s;
-    warn_of_spills(r, rec);
+    warn(r, rec);
     s = r->cpu ? sett__kernel_of_tape(r->e->runtime, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)

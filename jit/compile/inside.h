@@ -18,6 +18,7 @@ typedef struct sett__request {
 typedef struct sett__recorded {
     sett__tape tape;
     char *report; /* malloc'ed; NULL: none */
+    char *warnings; /* malloc'ed lines of it; NULL: none */
     bool finished; /* it ends with what sett__report_finish adds */
     const char *spill; /* then its last line, where a thread has more values than registers; NULL: not so */
     double ms;

@@ -148,9 +148,11 @@ sett_status sett__report_finish(recorded *rec, sett_error *err)
 
 static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
 {
-    const char *report = sett__report_text(b);
-    if (!b->error.status && (out->report = strdup(report))) /* a part of it would be cached as all of it */
+    const char *report = sett__report_text(b), *warnings = sett__report_warnings(b);
+    if (!b->error.status && (out->report = strdup(report)) && (!*warnings || (out->warnings = strdup(warnings)))) /* a part of it would be cached as all of it */
         return SETT_OK;
+    free(out->report);
+    out->report = NULL;
     sett__tape_free(&out->tape);
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");
 }
@@ -188,6 +190,8 @@ sett_status sett__record_body(
     b->lent = true;
     body(b, opt->user);
     b->lent = false;
+    if (report)
+        sett__check_asked(b);
     sett_status s = sett__build_finish(b, &out->tape, err);
     if (!s && report)
         s = keep_report(b, out, err);
@@ -217,6 +221,7 @@ void sett__recorded_free(recorded *rec)
 {
     sett__tape_free(&rec->tape);
     free(rec->report);
+    free(rec->warnings);
     free(rec->bytes);
     free(rec->material);
 }

@@ -26,6 +26,7 @@ struct sett_tiled_mma {
 struct sett_thr_mma {
     sett__head head;
     const sett_tiled_mma *mma;
+    sett__share *share;
     sett_arg at[4];     /* v, m, n, k */
 };
 enum { SETT__SRC, SETT__DST, SETT__REF };
@@ -46,6 +47,7 @@ struct sett_tiled_copy {
 struct sett_thr_copy {
     sett__head head;
     const sett_tiled_copy *copy;
+    sett__share *share;
     sett_arg thread;
 };
 

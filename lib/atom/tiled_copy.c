@@ -218,17 +218,26 @@ sett_layout *sett_tidfrg_at(sett_site site, const sett_tiled_copy *x, bool writt
     return tidfrg(&c, x, written, l);
 }
 
+/* Has each thread elements of the tile that no other one has? */
+static bool covers_once(const sett__ctx *c, const sett_tiled_copy *x)
+{
+    return sett__static_size(x->tv) == sett__product(c, shape_of(c, x->tiler)).u.i;
+}
+
 /* ---- slices -------------------------------------------------------------------------------------------- */
 sett_thr_copy *sett_get_slice_copy_at(sett_site site, const sett_tiled_copy *x, sett_arg thread)
 {
     sett__ctx c = {SETT__HOME_OR(x, sett__build_of(thread)), site, "sett_get_slice"};
     if (!sett__use_atom(&c, (const sett__head *)x, SETT__K_TILED_COPY) || !sett__use_arg(c.b, site, c.func, thread))
         return sett__poison_atom(c.b);
-    if (!sett__check_thread(&c, thread, mode_size(&c, x->tv, 0), false, sett__layout_text(c.b, x->tv)))
+    const char *of = sett__layout_text(c.b, x->tv);
+    const int64_t threads = mode_size(&c, x->tv, 0);
+    if (!sett__check_thread(&c, thread, threads, false, of))
         return sett__poison_atom(c.b);
     sett_thr_copy *r = sett__new_object(c.b, SETT__K_THR_COPY, sizeof *r);
     r->copy = x;
     r->thread = thread;
+    r->share = sett__share_new(&c, &(sett__share){.of = of, .threads = threads, .thread = thread, .each = covers_once(&c, x)});
     return c.b->error.status ? sett__poison_atom(c.b) : r;
 }
 
@@ -253,7 +262,10 @@ sett_tensor *sett_partition_copy_at(sett_site site, const sett_thr_copy *s, bool
     if (sett__layout_poison(l))
         return &c.b->poison->tensor;
     sett_arg all[3] = {s->thread, SETT_ALL, sett__all_but(&c, NULL, sett__arity(sett__kid(l->shape, 2)))};
-    return sett__slice(&c, sett__view(t, l, t->offset), sett__tuple_of(&c, 3, all));
+    sett_tensor *r = sett__slice(&c, sett__view(t, l, t->offset), sett__tuple_of(&c, 3, all));
+    if (!r->head.poison)
+        r->share = s->share;
+    return r;
 }
 
 /* (1,1,...), of so many modes. */

@@ -303,11 +303,13 @@ sett_thr_mma *sett_get_slice_mma_at(sett_site site, const sett_tiled_mma *m, set
     if (!sett__use_atom(&c, (const sett__head *)m, SETT__K_TILED_MMA) || !sett__use_arg(c.b, site, c.func, thread))
         return sett__poison_atom(c.b);
     const sett_arg threads = sett_cosize_layout(m->thr);
-    if (!sett__check_thread(&c, thread, threads.u.i, true, sett__layout_text(c.b, m->thr)))
+    const char *of = sett__layout_text(c.b, m->thr);
+    if (!sett__check_thread(&c, thread, threads.u.i, true, of))
         return sett__poison_atom(c.b);
     sett_arg at = sett_get_flat_coord_at(site, m->thr, thread);
     sett_thr_mma *r = sett__new_object(c.b, SETT__K_THR_MMA, sizeof *r);
     r->mma = m;
+    r->share = sett__share_new(&c, &(sett__share){.of = of, .threads = threads.u.i, .thread = thread, .wraps = true, .each = true});
     for (int i = 0; i < 4 && at.kind == SETT_NODE; i++)
         r->at[i] = at.u.kid[i];
     return c.b->error.status ? sett__poison_atom(c.b) : r;
@@ -326,7 +328,10 @@ sett_tensor *sett_partition_at(sett_site site, const sett_thr_mma *s, sett_opera
     sett_arg at = sett__pair(&c, s->at[0], sett__pair(&c, s->at[1 + sett__modes_of[which][0]], s->at[1 + sett__modes_of[which][1]]));
     sett_arg all = sett__pair(&c, SETT_ALL, sett__all_but(&c, NULL, sett__arity(sett__kid(sett__kid(l->shape, 1), 1))));
     const sett__fragment f = {s->mma, (uint8_t)which, true, sett__site(c.b, site)};
-    return sett__mark_operand(&c, sett__slice(&c, sett__view(t, l, t->offset), sett__pair(&c, at, all)), &f);
+    sett_tensor *r = sett__mark_operand(&c, sett__slice(&c, sett__view(t, l, t->offset), sett__pair(&c, at, all)), &f);
+    if (!r->head.poison)
+        r->share = s->share;
+    return r;
 }
 
 sett_arg sett_partition_shape_at(sett_site site, const sett_tiled_mma *m, sett_operand which, sett_arg shape)

@@ -46,7 +46,10 @@ static inline bool sett__fine(const sett_build *b, const sett__head *x, sett__ki
 }
 static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
 {
-    return sett__fine(b, (const sett__head *)(const void *)v, SETT__K_VAL) && (!v->depth || sett__visible(v));
+    if (!sett__fine(b, (const sett__head *)(const void *)v, SETT__K_VAL) || (v->depth && !sett__visible(v)))
+        return false;
+    ((sett_val *)(uintptr_t)v)->used = true;
+    return true;
 }
 bool sett__use_layout(sett_build *, sett_site, const char *func, const sett_layout *);
 bool sett__use_tensor(sett_build *, sett_site, const char *func, const sett_tensor *);
@@ -179,10 +182,12 @@ sett_build *sett__space_newest(sett__address_space *); /* the build that this th
 
 /* ---- note.c: what the layouts decided, for the report ----------------------------------------- */
 enum { SETT__LOST_NOTHING, SETT__LOST_ADJACENCY, SETT__LOST_ROOT, SETT__LOST_CONSTANT, SETT__LOST_BASE, SETT__LOST_BOUND,
-    SETT__LOST_PRED, SETT__LOST_RMEM, SETT__EMPTY_BRANCH /* no access: an arm of an if that records nothing */ };
+    SETT__LOST_PRED, SETT__LOST_RMEM };
 typedef struct sett__note {
     struct sett__note *older;
     const char *func;
+    const char *text;      /* no access: what the line says; NULL: an access */
+    bool warns;            /* the log says it too */
     const sett_tensor *t;
     uint32_t site, call;   /* site: index in b->site; call: as in sett_site */
     uint32_t count[32];    /* accesses of 2^k bytes; of split ones those of the wide arm */
@@ -198,6 +203,23 @@ typedef struct sett__note {
 void sett__note_add(const sett__ctx *, sett__note *); /* copies it, and fills site and func */
 /* Notes one element that lost no width; returns its site. */
 uint32_t sett__note_element(const sett__ctx *, const sett_tensor *, uint32_t bytes);
+
+/* ---- share.c: threads of tiled operations ------------------------------------------------------- */
+typedef struct sett__share {
+    struct sett__share *older;
+    sett_site site, open_site;
+    const char *func, *of, *open_func; /* of: the layout whose threads these are */
+    int64_t threads;
+    sett_arg thread;
+    bool wraps; /* an index past the last thread goes round to the first; else it names what lies behind the tile */
+    bool each; /* what a thread does is done by no other one */
+    bool open; /* threads access what they have of it, at open_site, and nothing says which */
+} sett__share;
+/* Copies it, and fills site and func; NULL: there is nothing to check. */
+sett__share *sett__share_new(const sett__ctx *, const sett__share *);
+void sett__share_access(const sett__ctx *, sett__share *); /* without a predicate */
+/* Once the body has ended: a block of fewer threads than a share is of fails the build, of more is noted. */
+void sett__check_shares(sett_build *);
 
 /* ---- arg.c: trees of leaves ------------------------------------------------------------------- */
 /* Gives POISON, and fails the context's build, if it has one. */

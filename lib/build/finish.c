@@ -369,6 +369,7 @@ sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
     check_open(b);
     check_launch_said(b);
     check_dues(b);
+    sett__check_shares(b);
     if (b->error.status) {
         if (err)
             *err = b->error;

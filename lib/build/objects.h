@@ -31,6 +31,7 @@ struct sett_val {
     bool scalar;        /* rank 0 */
     bool weak;          /* made from a C number: takes the type of the operand beside it */
     bool uniform;       /* the same in every thread of the block */
+    bool used;          /* a call took it */
     uint16_t depth;     /* of the region that it was made in, with serial; its op may have been hoisted */
     uint32_t serial;
     int64_t div;        /* of an integer scalar: a known divisor, >= 1 (0: it is zero) */
@@ -61,6 +62,7 @@ struct sett_tensor {
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
     const char *name;     /* for messages and reports */
     const struct sett__fragment *fragment; /* what it is of a matrix product (lib/atom); NULL: nothing */
+    struct sett__share *share; /* a tiled operation's, whose part of a tensor it is (share.c); NULL: none */
     const struct sett_tma *tma; /* coordinates of that map, or a part of shared memory that its copies take (lib/async); NULL: neither */
 };
 struct sett_struct {
@@ -149,6 +151,8 @@ struct sett_build {
     sett__in_flight *flights;
     sett__root_name *root_names;
     sett__due *dues;
+    struct sett__share *shares;
+    struct sett__asked *booleans;
     sett_val *one_lane;      /* the newest Boolean that elects a lane of each warp (lib/async) */
     const void *user;
 };

@@ -112,6 +112,8 @@ static void check_while(sett_build *b, const sett__region *r)
     sett__mem_free(b->mem, needed);
 }
 
+static const char empty_branch[] = "this branch records nothing; a C `continue` does not leave a loop of the kernel";
+
 static void end_region(sett_build *b, sett_site site)
 {
     sett__region r = b->region[b->depth - 1];
@@ -120,7 +122,7 @@ static void end_region(sett_build *b, sett_site site)
     uint32_t end = sett__record(b, site, &(sett__emit){.code = SETT__END});
     if (b->error.status)
         return;
-    sett__note nothing = {.lost = SETT__EMPTY_BRANCH};
+    sett__note nothing = {.text = empty_branch};
     if (end == r.op + 1 && b->op[r.op].code != SETT__FOR && b->op[r.op].code != SETT__LOOP)
         sett__note_add(&(sett__ctx){b, site, opener_name(b, &r)}, &nothing);
     b->depth--;
@@ -176,7 +178,7 @@ sett_region sett_else_begin(sett_site site, sett_build *b)
         return sett__poisoned_region(b);
     }
     b->op[end].code = SETT__ELSE;
-    if (b->notes && b->notes->lost == SETT__EMPTY_BRANCH && b->op[end].imm + 1 == end)
+    if (b->notes && b->notes->text == empty_branch && b->op[end].imm + 1 == end)
         b->notes = b->notes->older; /* an if of which only the else does anything is one */
     b->op[end].site = sett__site(b, site);
     b->ended_if = SETT__NONE;

@@ -435,6 +435,8 @@ uint32_t sett__access(const sett__ctx *c, const sett__move *m)
     a->fill = SETT__NONE;
     if (!take_tensor(a) || (!m->bytes && !sett__tensor_places(c, a->t, a->p)))
         return 0;
+    if (a->t->share && !m->pred)
+        sett__share_access(c, a->t->share);
     if (m->bytes)
         *a->p = *m->bytes;
     else if (sett__is_packed(a->t))

@@ -149,6 +149,8 @@ void sett__copy_async(const sett__ctx *c, const sett_cp_async_args *a, uint32_t 
     if (!sett__tensor_places(c, a->dst, &cut->side[TO].p) || !sett__tensor_places(c, a->src, &cut->side[FROM].p) ||
         !sett__guard_take(c, &cut->guard, a->pred, cut->side[TO].p.n, a->src->layout->shape, true) || !take_spots(&x) || !plan(&x))
         return;
+    if (a->dst->share && !a->pred)
+        sett__share_access(c, a->dst->share);
     sett__note_add(c, &cut->note);
     record_all(&x);
 }

@@ -4,7 +4,7 @@
 #include "tensor.h"
 #include <string.h>
 
-#define LINE 512
+#define LINE 1024
 
 /* ---- text ---------------------------------------------------------------------------- */
 typedef struct line {
@@ -125,37 +125,56 @@ static void put_shared(const sett_build *b, char *to, size_t size)
         sett__put(&out, "\n");
 }
 
-const char *sett__report_text(sett_build *b)
+static const char *line_text(sett_build *b, const sett__note *n)
 {
-    size_t count = 0, size = 1;
+    char buf[LINE];
+    line l = {buf, 0};
+    put_site(b, n, &l);
+    if (n->text) {
+        put(&l, "%s", n->text);
+    } else {
+        put(&l, "%s: ", sett__tensor_text(b, n->t));
+        put_widths(n, &l);
+        put_lost(b, n, &l);
+    }
+    const char *text = sett__arena_str(&b->arena, buf);
+    if (!text)
+        sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+    return text;
+}
+
+/* A line for each note, or for each that warns, the oldest first, and what follows. */
+static const char *notes_text(sett_build *b, bool warnings, const char *then)
+{
+    size_t count = 0, size = strlen(then) + 1;
     for (const sett__note *n = b->notes; n; n = n->older)
-        count++;
+        count += !warnings || n->warns;
     const char **text = sett__new(b, (count + 1) * sizeof *text);
     size_t i = count;
     for (const sett__note *n = b->notes; text && n; n = n->older) {
-        char buf[LINE];
-        line l = {buf, 0};
-        put_site(b, n, &l);
-        if (n->lost == SETT__EMPTY_BRANCH) {
-            put(&l, "this branch records nothing; a C `continue` does not leave a loop of the kernel");
-        } else {
-            put(&l, "%s: ", sett__tensor_text(b, n->t));
-            put_widths(n, &l);
-            put_lost(b, n, &l);
-        }
-        text[--i] = sett__arena_str(&b->arena, buf);
-        if (!text[i])
-            sett__fail(b, (sett_site){0}, NULL, SETT_E_MEMORY, "out of memory");
+        if (warnings && !n->warns)
+            continue;
+        text[--i] = line_text(b, n);
         size += text[i] ? strlen(text[i]) + 1 : 0;
     }
-    char shared[400];
-    put_shared(b, shared, sizeof shared);
-    char *all = sett__new(b, size + strlen(shared)), *at = all;
+    char *all = sett__new(b, size), *at = all;
     if (!text || !all)
         return "";
     for (i = 0; i < count; i++)
         if (text[i])
             at += sprintf(at, "%s\n", text[i]);
-    memcpy(at, shared, strlen(shared) + 1);
+    memcpy(at, then, strlen(then) + 1);
     return all;
+}
+
+const char *sett__report_text(sett_build *b)
+{
+    char shared[400];
+    put_shared(b, shared, sizeof shared);
+    return notes_text(b, false, shared);
+}
+
+const char *sett__report_warnings(sett_build *b)
+{
+    return notes_text(b, true, "");
 }

@@ -92,5 +92,6 @@ sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg co
 /* A line for each access, in order of recording: its widths, and what made some narrower. NUL-ended, "" for none; it lives as
  * long as the build. If memory runs out the build fails, and lines may be missing. */
 const char *sett__report_text(sett_build *);
+const char *sett__report_warnings(sett_build *); /* the lines of it that the log says too */
 
 #endif

@@ -320,11 +320,9 @@ sett_val *sett_binary_at(sett_site site, const char *func, sett_binary_op op, se
         return NULL;
     SETT__FAIL_IF(c.b, site, func, op < SETT_ADD || op > SETT_FMAX, sett__poison_val(c.b), SETT_E_ARGUMENT, "%d is not an operation", (int)op);
     sett_val *lazy = op == SETT_AND ? sett__pred_and(&c, x, y) : NULL;
-    if (lazy)
-        return lazy;
-    if (!take_operand(&c, x, &o[0]) || !take_operand(&c, y, &o[1]))
+    if (!lazy && (!take_operand(&c, x, &o[0]) || !take_operand(&c, y, &o[1])))
         return sett__poison_val(c.b);
-    return binary_of(&c, op, o);
+    return sett__asked(&c, lazy ? lazy : binary_of(&c, op, o), x, y);
 }
 
 /* ---- fma, where --------------------------------------------------------------------- */

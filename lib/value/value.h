@@ -56,6 +56,10 @@ sett_val *sett__compare_coords(const sett__ctx *, const sett_layout *crd, sett_a
 /* shape.c: the element at a static coordinate, where `_` keeps a mode. */
 sett_val *sett__element_at(const sett__ctx *, sett_val *, sett_arg coord);
 
-#include "expand.h" /* functions as expansions */
+/* ---- asked.c: Booleans that nothing uses -------------------------------------------------------- */
+/* Remembers what a public call of two operands gave, if it is a Boolean. It gives v. */
+sett_val *sett__asked(const sett__ctx *, sett_val *v, sett_arg x, sett_arg y);
+void sett__check_asked(sett_build *); /* once a body has ended: notes those that no call and no operation took */
 
+#include "expand.h" /* functions as expansions */
 #endif

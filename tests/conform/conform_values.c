@@ -69,8 +69,8 @@ static void choose(sett_build *b, const void *user)
             sett_copy(X, from);
         sett_sync_threads(b);
     }
-    sett_val *in = sett_and(sett_ge(idx, 0), sett_lt(idx, TABLE));
-    sett_val *x = c->pred ? sett_gather(from, idx, .pred = in, .fill = 1) : sett_gather(from, sett_and(idx, 31));
+    sett_val *in = c->pred ? sett_and(sett_ge(idx, 0), sett_lt(idx, TABLE)) : NULL;
+    sett_val *x = in ? sett_gather(from, idx, .pred = in, .fill = 1) : sett_gather(from, sett_and(idx, 31));
     sett_store(sett_slice(Y, ALL, t), x);
     /* backwards: element i of the thread to 5 - i, where the predicate holds */
     sett_tensor *where = sett_make_rmem_tensor(b, SETT_I32, T(2, 3));

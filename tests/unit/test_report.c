@@ -465,6 +465,74 @@ START_TEST(found_ones_are_not_told_again)
 }
 END_TEST
 
+/* ---- Booleans that nothing uses --------------------------------------------------------------- */
+typedef enum how_used { BY_A_C_IF, BY_NOTHING, OF_TWO, BY_SETT_IF, BY_WHERE, BY_A_PREDICATE, BY_FOLDING, OF_TWO_USED, BY_A_STORE, N_USES } how_used;
+
+static void asking_body(sett_build *b, const void *user)
+{
+    const how_used how = *(const how_used *)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, 32));
+    sett_grid(b, 1), sett_block(b, 32);
+    sett_val *t = sett_thread_idx(b, 0), *less = sett_lt(t, 3), *both;
+    switch (how) {
+    case BY_A_C_IF:
+        if (less)
+            sett_set(X, 1, t);
+        break;
+    case BY_NOTHING: break;
+    case OF_TWO: both = sett_and(less, sett_gt(t, 1)), (void)both; break;
+    case BY_SETT_IF:
+        sett_if (b, less)
+            sett_set(X, 1, t);
+        break;
+    case BY_WHERE: sett_set(X, sett_where(less, 1.0, 2.0), t); break;
+    case BY_A_PREDICATE: sett_store(sett_local_tile(X, T1(1), T1(t)), sett_const(b, SETT_F32, 1), .pred = less); break;
+    case BY_FOLDING: sett_set(X, sett_where(less, 1.0, 1.0), t); break;
+    case OF_TWO_USED:
+        sett_if (b, sett_and(less, sett_gt(t, 1)))
+            sett_set(X, 1, t);
+        break;
+    default: sett_set(X, sett_to(less, SETT_F32), t); break;
+    }
+}
+
+static void hear_boolean(void *user, sett_log_level level, const char *component, const char *message)
+{
+    heard *h = user;
+    if (level == SETT_LOG_WARNING && !strcmp(component, "compile") && strstr(message, "nothing uses this Boolean"))
+        h->n++, snprintf(h->message, sizeof h->message, "%s", message);
+}
+
+START_TEST(booleans_that_nothing_uses_are_told)
+{
+    static const char lost[] = "nothing uses this Boolean, of thread_idx.x and 3: a C if, ?: or && asks whether there is a value, and there is always one; sett_if and sett_where branch by it";
+    heard h = {0};
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_boolean, .user = &h};
+    sett_error err;
+    for (how_used how = 0; how < N_USES; how++) {
+        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &how};
+        sett_kernel_info info = {.size = sizeof info};
+        sett_engine *e; /* of its own: without what nothing uses, two of these are one kernel */
+        sett_kernel *k;
+        h = (heard){0};
+        ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, asking_body, &o, &k, &err), "%s", err.text);
+        ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
+        const char *line = strstr(info.report, "nothing uses this Boolean");
+        ck_assert_msg(h.n == (how <= OF_TWO), "%d: %d lines in the log: %s", (int)how, h.n, info.report);
+        ck_assert_msg((line != NULL) == (how <= OF_TWO), "%d: %s", (int)how, info.report);
+        ck_assert_msg(!line || !strstr(line + 1, "nothing uses"), "%d: %s", (int)how, info.report);
+        if (line)
+            ck_assert_msg(!strncmp(h.message, "tests/unit/test_report.c:", 25) && strstr(info.report, h.message), "%s", h.message);
+        if (how < OF_TWO)
+            ck_assert_msg(!strcmp(strstr(h.message, "nothing"), lost) && strstr(h.message, ": sett_lt: "), "%s", h.message);
+        else if (line)
+            ck_assert_msg(strstr(h.message, ": sett_and: ") != NULL, "%s", h.message);
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
 /* 192 floats in warp groups 0 and 1 of three, to which the third gives registers, or does not. */
 static void taking_body(sett_build *b, const void *user)
 {
@@ -579,6 +647,7 @@ Suite *report_suite(void)
     tcase_add_test(c, who_and_what);
     tcase_add_test(c, many_values_are_told);
     tcase_add_test(c, found_ones_are_not_told_again);
+    tcase_add_test(c, booleans_that_nothing_uses_are_told);
     tcase_add_test(c, broadcasts_stay_in_registers);
     tcase_add_test(c, registers_by_warps);
     tcase_add_test(c, registers_that_are_taken);
