@@ -354,6 +354,8 @@ sett_val *sett__op2_at(sett_build *b, sett_site site, uint32_t at, sett__code co
     sett_dtype to = sett__ops[code].cls == SETT__C_COMPARE ? SETT_BOOL : (sett_dtype)x->dtype;
     const sett_val *wide = y->n > x->n ? y : x;
     bool scalar = x->scalar && y->scalar;
+    if (code == SETT__REM && scalar && y->lo == y->hi && y->lo > 0 && x->div % y->lo == 0)
+        return sett__const_bits(b, site, to, 0);
     uint32_t id = sett__record(b, site,
         &(sett__emit){.code = code, .dtype = to, .n_attrs = nonneg, .attrs = sett__nonneg, .n = wide->n, .n_args = 2,
             .args = (const uint32_t[]){x->id, y->id}, .at = at});

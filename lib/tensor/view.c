@@ -150,7 +150,7 @@ static bool check_coord(
         return true;
     }
     SETT__FAIL_IF(b, c->site, c->func, coord.kind == SETT_SLICE && !slices, false, SETT_E_ARGUMENT,
-        "the coordinate of one element of %s has no _", sett__tensor_text(b, t));
+        "the coordinate of one element of %s has no _: sett_slice gives the tensor of the modes where _ stands", sett__tensor_text(b, t));
     if (coord.kind == SETT_INT && ranges) {
         int64_t n = size_of(shape);
         SETT__FAIL_IF(b, c->site, c->func, coord.u.i < 0 || (n && coord.u.i >= n), false, SETT_E_RANGE,

@@ -229,9 +229,13 @@ static sett_val *floor_div(const sett__ctx *c, sett_val *x, sett_val *y)
         return sett__unary(b, s, SETT__FLOOR, sett__op2(b, s, SETT__DIV, 0, x, y));
     if (natural(x) && natural(y))
         return sett__op2(b, s, SETT__DIV, true, x, y);
-    if (y->scalar && y->lo == y->hi && y->lo > 0 && !(y->lo & (y->lo - 1))) /* an arithmetic shift floors */
-        return sett__op2(b, s, SETT__SHR, 0, x,
-            sett__const_bits(b, s, (sett_dtype)x->dtype, (uint64_t)__builtin_ctzll((uint64_t)y->lo)));
+    const bool number = y->scalar && y->lo == y->hi && y->lo > 0, exact = number && x->scalar && x->div % y->lo == 0;
+    if (number && !(y->lo & (y->lo - 1))) { /* an arithmetic shift floors */
+        sett_val *q = sett__op2(b, s, SETT__SHR, 0, x, sett__const_bits(b, s, (sett_dtype)x->dtype, (uint64_t)__builtin_ctzll((uint64_t)y->lo)));
+        return exact && q->div < x->div / y->lo && q->lo < q->hi ? sett__assumed(q, x->div / y->lo) : q;
+    }
+    if (exact)
+        return sett__op2(b, s, SETT__DIV, 0, x, y); /* it leaves no rest to correct */
     sett_val *q = sett__op2(b, s, SETT__DIV, 0, x, y), *r = sett__op2(b, s, SETT__REM, 0, x, y);
     sett_val *signs = y->scalar && y->lo > 0 ? r : sett__op2(b, s, SETT__XOR, 0, r, y);
     sett_val *below = sett__op2(b, s, SETT__LT, 0, signs, zero_like(c, signs));

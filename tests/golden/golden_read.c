@@ -452,11 +452,8 @@ static thing read_primary(reader *r)
 
 static thing indexed(reader *r, thing x, sett_arg at)
 {
-    bool slices = false;
-    for (int i = 0; i < sett__arity(at); i++)
-        slices |= sett__kid(at, i).kind == SETT_SLICE;
     (void)r;
-    if (x.is == TENSOR && slices)
+    if (x.is == TENSOR && sett__any_slice(at))
         return of_tensor(sett_slice_tensor_at(SETT_HERE, x.t, at));
     if (x.is == TENSOR && x.t->space == SETT_COORD)
         return of_arg(sett_coord_at_at(SETT_HERE, x.t, at));

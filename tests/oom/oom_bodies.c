@@ -136,13 +136,13 @@ void oom_atoms(sett_build *b, const void *user)
 {
     (void)user;
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 32, 16)), *C = sett_param(b, "C", SETT_F32, sett_row_major(b, 32, 32));
-    sett_block(b, 32);
-    sett_val *t = sett_thread_idx(b, 0);
+    sett_block(b, 128);
+    sett_val *t = sett_thread_idx(b, 0), *lane = sett_mod(t, 32); /* the warps do the same, but for the warpgroup's product */
     sett_tiled_mma *warp = sett_make_tiled_mma(sett_mma_sync(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32), T(1, 1, 1), T(ALL, 16, ALL));
     sett_tiled_mma *group = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 32), T(1, 1, 1), ALL);
     sett_tensor *x = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 32), 512);
-    sett_thr_copy *from = sett_get_slice(sett_make_tiled_copy_A(sett_ldmatrix(b, SETT_F16, 4, false), warp), t);
-    sett_retile(from, sett_make_fragment_A(warp, sett_partition_A(sett_get_slice(warp, t), x)));
+    sett_thr_copy *from = sett_get_slice(sett_make_tiled_copy_A(sett_ldmatrix(b, SETT_F16, 4, false), warp), lane);
+    sett_retile(from, sett_make_fragment_A(warp, sett_partition_A(sett_get_slice(warp, lane), x)));
     sett_partition_S(from, x);
     sett_make_fragment_A(group, sett_partition_A(sett_get_slice(group, t), x));
     sett_make_tiled_copy_C_atom(sett_stmatrix(b, SETT_F16, 1, false), warp);
@@ -151,8 +151,8 @@ void oom_atoms(sett_build *b, const void *user)
     sett_tiled_mma *mma = sett_make_tiled_mma(sett_mma_universal(b, .acc = SETT_F32), T(8, 4, 1), ALL);
     sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(32, 16)), 16);
     sett_tiled_copy *copy = sett_make_tiled_copy_tv(sett_copy_async(b, SETT_F32, 32), sett_make_layout(b, T(8, 4), T(4, 1)), sett_make_layout(b, T(1, 1)));
-    sett_thr_copy *mover = sett_get_slice(copy, t);
-    sett_thr_mma *mine = sett_get_slice(mma, t);
+    sett_thr_copy *mover = sett_get_slice(copy, lane);
+    sett_thr_mma *mine = sett_get_slice(mma, lane);
     sett_copy_by(copy, sett_partition_S(mover, A), sett_partition_D(mover, s));
     sett_cp_async_wait_all(b);
     sett_sync_threads(b);

@@ -693,6 +693,7 @@ END_TEST
 /* ---- misuse ------------------------------------------------------------------------------------------- */
 /* clang-format off */
 static void e_dynamic(sett_build *b) { sett_load(sett_param(b, "A", SETT_F32, sett_row_major(b, 4, sett_sym(b, "N")))); }
+static void e_coord_all(sett_build *b) { sett_coord_at(sett_identity_tensor(b, 4, 2), ALL, 1); }
 static void e_coord_load(sett_build *b) { sett_load(sett_identity_tensor(b, 4)); }
 static void e_coord_store(sett_build *b) { sett_store(sett_identity_tensor(b, 4), sett_full(b, SETT_I32, T1(4), 0)); }
 static sett_tensor *regs(sett_build *b) { return sett_make_rmem_tensor(b, SETT_F16, 4, 2); }
@@ -752,9 +753,9 @@ START_TEST(misuse_is_named)
         {e_range, SETT_E_RANGE, "sett_at: coordinate 4 is outside extent 4 of rmem (4,2):(1,4)"},
         {e_negative, SETT_E_RANGE, "sett_at: coordinate -1 is outside extent (4,2)"},
         {e_rank, SETT_E_RANK, "sett_at: coordinate (1,0,0) does not fit mode (4,2)"},
-        {e_all, SETT_E_ARGUMENT, "sett_at: the coordinate of one element of rmem (4,2):(1,4) has no _"},
-        {e_set_number, SETT_E_RANGE, "sett_set: "},
-        {e_set_kind, SETT_E_RANGE, "sett_set: "},
+        {e_all, SETT_E_ARGUMENT, "sett_at: the coordinate of one element of rmem (4,2):(1,4) has no _: sett_slice gives the tensor"},
+        {e_coord_all, SETT_E_ARGUMENT, "sett_coord_at: the coordinate of one element of coordinates (4,2):(1@0,1@1) has no _: sett_slice gives the tensor of the modes where _ stands"},
+        {e_set_number, SETT_E_RANGE, "sett_set: "}, {e_set_kind, SETT_E_RANGE, "sett_set: "},
         {e_pred_type, SETT_E_DTYPE, "sett_load: a predicate is Boolean, not i32"},
         {e_pred_shape, SETT_E_SHAPE, "sett_load: a predicate of shape (3) does not broadcast to (4,2)"},
         {e_cache, SETT_E_SPACE, "sett_load: a cache mode for rmem"},

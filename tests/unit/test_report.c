@@ -470,11 +470,11 @@ typedef enum how_used { BY_A_C_IF, BY_NOTHING, OF_TWO, BY_SETT_IF, BY_WHERE, BY_
 
 static void asking_body(sett_build *b, const void *user)
 {
-    const how_used how = *(const how_used *)user;
+    const how_used use = *(const how_used *)user;
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, 32));
     sett_grid(b, 1), sett_block(b, 32);
     sett_val *t = sett_thread_idx(b, 0), *less = sett_lt(t, 3), *both;
-    switch (how) {
+    switch (use) {
     case BY_A_C_IF:
         if (less)
             sett_set(X, 1, t);
@@ -509,8 +509,8 @@ START_TEST(booleans_that_nothing_uses_are_told)
     heard h = {0};
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_boolean, .user = &h};
     sett_error err;
-    for (how_used how = 0; how < N_USES; how++) {
-        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &how};
+    for (how_used use = 0; use < N_USES; use++) {
+        const sett_compile_options o = {.size = sizeof o, .target = "cpu", .user = &use};
         sett_kernel_info info = {.size = sizeof info};
         sett_engine *e; /* of its own: without what nothing uses, two of these are one kernel */
         sett_kernel *k;
@@ -518,12 +518,12 @@ START_TEST(booleans_that_nothing_uses_are_told)
         ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, asking_body, &o, &k, &err), "%s", err.text);
         ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
         const char *line = strstr(info.report, "nothing uses this Boolean");
-        ck_assert_msg(h.n == (how <= OF_TWO), "%d: %d lines in the log: %s", (int)how, h.n, info.report);
-        ck_assert_msg((line != NULL) == (how <= OF_TWO), "%d: %s", (int)how, info.report);
-        ck_assert_msg(!line || !strstr(line + 1, "nothing uses"), "%d: %s", (int)how, info.report);
+        ck_assert_msg(h.n == (use <= OF_TWO), "%d: %d lines in the log: %s", (int)use, h.n, info.report);
+        ck_assert_msg((line != NULL) == (use <= OF_TWO), "%d: %s", (int)use, info.report);
+        ck_assert_msg(!line || !strstr(line + 1, "nothing uses"), "%d: %s", (int)use, info.report);
         if (line)
             ck_assert_msg(!strncmp(h.message, "tests/unit/test_report.c:", 25) && strstr(info.report, h.message), "%s", h.message);
-        if (how < OF_TWO)
+        if (use < OF_TWO)
             ck_assert_msg(!strcmp(strstr(h.message, "nothing"), lost) && strstr(h.message, ": sett_lt: "), "%s", h.message);
         else if (line)
             ck_assert_msg(strstr(h.message, ": sett_and: ") != NULL, "%s", h.message);

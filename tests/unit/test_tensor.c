@@ -66,6 +66,9 @@ START_TEST(texts)
     shows(coordinates("(4,8)"), "tensor<(0,0) o (4,8):(1@0,1@1)>");
     shows(coordinates("(2,(3,4))"), "tensor<(0,(0,0)) o (2,(3,4)):(1@0,(1@0@1,1@1@1))>");
     shows(sett_slice(coordinates("(4,8)"), ALL, 3), "tensor<(0,3) o (4):(1@0)>");
+    sett_tensor *tiles = sett_zipped_divide(coordinates("(4,8)"), T(2, 4));
+    shows(sett_slice(tiles, T(ALL, ALL), T(1, 1)), "tensor<(2,4) o (2,4):(1@0,1@1)>"); /* the coordinates of tile (1,1) */
+    shows(sett_slice(tiles, T(1, ALL), T(1, ALL)), "tensor<(3,0) o (4,2):(1@1,4@1)>");
     shows(sett_zipped_divide(coordinates("(4,8)"), T(2, 4)), "tensor<(0,0) o ((2,4),(2,2)):((1@0,1@1),(2@0,4@1))>");
     fine();
     char small[10];

@@ -299,6 +299,41 @@ START_TEST(plain_numbers_stay_numbers)
 }
 END_TEST
 
+/* What divides a result, by trying: x and y over the multiples of their divisors. */
+static int64_t greatest_divisor(sett_binary_op op, int64_t dx, int64_t dy, bool number)
+{
+    int64_t g = 0;
+    for (int64_t i = -24; i <= 24; i++)
+        for (int64_t j = number ? 1 : -24; j <= (number ? 1 : 24); j++) {
+            const int64_t x = i * dx, y = j * dy, q = y ? x / y : 0, floor = y && x % y && (x < 0) != (y < 0) ? q - 1 : q;
+            const int64_t r = op == SETT_ADD ? x + y : op == SETT_SUB ? x - y : op == SETT_MUL ? x * y : op == SETT_MIN ? x < y ? x : y
+                : op == SETT_MAX ? x > y ? x : y : op == SETT_MOD ? y ? x % y : 0 : floor;
+            g = sett__gcd(g, r);
+        }
+    return g;
+}
+
+/* Known divisors hold, and are the greatest where CuTe's rules say so: the gcd of a sum, the product's product, x // c where c divides x. */
+START_TEST(divisors_of_results)
+{
+    static const sett_binary_op ops[] = {SETT_ADD, SETT_SUB, SETT_MUL, SETT_MIN, SETT_MAX, SETT_MOD, SETT_FLOORDIV};
+    for (int64_t dx = 1; dx <= 24; dx++)
+        for (int64_t dy = 1; dy <= 24; dy++)
+            for (int i = 0; i < 2 * (int)SETT__COUNT(ops); i++) {
+                const sett_binary_op op = ops[i / 2];
+                const bool number = i % 2;
+                sett_build *b = kernel();
+                sett_val *x = sett_assume(sett_scalar(b, "x", SETT_I32), dx), *y = number ? sett_const(b, SETT_I32, (double)dy) : sett_assume(sett_scalar(b, "y", SETT_I32), dy);
+                const sett_val *r = sett_binary_at(SETT_HERE, "op", op, sett_arg_v(x), sett_arg_v(y));
+                const int64_t most = greatest_divisor(op, dx, dy, number), got = r->lo == r->hi ? sett__gcd(r->lo, 0) : r->div;
+                ck_assert_msg(!most ? !got : got && most % got == 0, "op %d of %lld, %lld: %lld, not %lld", (int)op, (long long)dx, (long long)dy, (long long)got, (long long)most);
+                const bool known = op == SETT_ADD || op == SETT_SUB || (op == SETT_MUL && !number) || (op == SETT_FLOORDIV && number && dx % dy == 0);
+                ck_assert_msg(!known || got == most, "op %d of %lld, %lld: %lld, not %lld", (int)op, (long long)dx, (long long)dy, (long long)got, (long long)most);
+                ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
+            }
+}
+END_TEST
+
 /* A sett_arg, static or dynamic, as a value to compute with. */
 START_TEST(numbers_as_values)
 {
@@ -393,6 +428,7 @@ Suite *value_suite(void)
     tcase_add_test(t, splats_are_one_element);
     tcase_add_test(t, plain_numbers_stay_numbers);
     tcase_add_test(t, numbers_as_values);
+    tcase_add_test(t, divisors_of_results);
     tcase_add_test(t, exp2_is_accurate);
     tcase_add_test(t, exp2_at_the_ends);
     suite_add_tcase(s, t);
