@@ -3,7 +3,7 @@
  * lanes. What is loaded, computed element by element and stored, all by the same number of elements,
  * may stay in memory's order from end to end: then whole warps are plain copies. Values that an op
  * ties together form a group (union-find); one use that must see rows keeps the whole group in rows. */
-#include "jit/sim/inside.h"
+#include "holds.h"
 #include <stdlib.h>
 
 typedef struct group {
@@ -187,6 +187,7 @@ bool sett__find_flat(const sett__tape *tape, sett__slot *slot)
         }
     }
     free(f.group);
+    SETT__HOLDS(sett__holds_flat(tape, slot));
     return true;
 }
 
@@ -294,5 +295,6 @@ bool sett__find_lazy(const sett__tape *tape, sett__slot *slot, uint32_t *n_lazy)
         *n_lazy += lazy ? slot[v].rows / slot[v].width : 0;
     }
     free(z.made);
+    SETT__HOLDS(sett__holds_lazy(tape, slot));
     return true;
 }

@@ -3,7 +3,7 @@
  * interval and its low bits. Coordinates are sums and products of the block's and the thread's index, so that
  * this proves most tests of bounds for all blocks but those at the edges, at the cost of some scalar
  * operations for many blocks. Intervals only ever err towards "not known". */
-#include "jit/sim/inside.h"
+#include "holds.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -369,5 +369,20 @@ sett__proof sett__prove(
         if (f->test && !known[k].lo)
             return known[k].hi && f->moves ? SETT__OPEN : SETT__NOWHERE;
     }
+    SETT__HOLDS(sett__holds_proof(p, l, known, from, to));
     return SETT__EVERYWHERE;
 }
+
+#ifdef SETT_HOLDS
+void sett__look_at_thread(
+    const sett__program *p, const sett__sim_launch *l, const range *all, range *known, uint64_t block, uint32_t thread)
+{
+    for (uint32_t k = 0; k < p->n_fact; k++) {
+        const sett__fact *f = &p->fact[k];
+        known[k] = f->code == SETT__TID    ? exactly(sett__thread_index(l, thread, f->sub))
+                   : f->code == SETT__LANE ? exactly(thread % WARP)
+                   : f->code == SETT__FOR  ? all[k]
+                                           : look(l, f, known, block, block);
+    }
+}
+#endif

@@ -5,7 +5,7 @@
  * Arrays of the thread's own: what straight-line code reads back from one is used directly, and the copies vanish.
  * Accesses: a GPU has none of more than 16 bytes, so a thread that takes more of a row has several, and each of them
  * leaves gaps between the lanes. Together they have none, and are one copy. */
-#include "jit/sim/inside.h"
+#include "holds.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -539,5 +539,7 @@ bool sett__rewrite(const sett__tape *from, bool tests_hold, sett__rewritten *out
     if (!ok || !out->changed)
         sett__arena_free(&out->tape.arena);
     out->changed &= ok;
+    if (ok)
+        SETT__HOLDS(sett__holds_rewritten(from, out));
     return ok;
 }

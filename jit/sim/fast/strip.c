@@ -3,7 +3,7 @@
  * stores, and each access of a warp goes on in the next block (or warp) where it ends in this one, their accesses are one
  * long one, and each instruction is carried out once for all of them. Order and bounds are asked of the whole strip before
  * any of it runs; where the answer is no, its blocks run one by one. */
-#include "jit/sim/inside.h"
+#include "holds.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,6 +243,31 @@ static bool run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks
     return true;
 }
 
+#ifdef SETT_HOLDS
+/* Asks each block where its accesses are. The places of all blocks together are as they were, after. */
+static void holds_strip(sett__core *c, uint32_t blocks)
+{
+    const uint32_t first = c->cta->at[0], n = c->cta->n_warps * c->program->n_access;
+    unsigned char **all = malloc((n + 1) * sizeof *all), **place = c->strip->place;
+    for (uint32_t b = 0; b < blocks && all; b++) {
+        if (!b)
+            memcpy(all, place, n * sizeof *all);
+        c->cta->at[0] = first + b;
+        sett__holds(find_places(c, 1), "a block of a strip that is not straight", b);
+        uint32_t k = 0;
+        for (uint32_t w = 0; w < c->cta->n_warps; w++)
+            for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
+                if (i->step == SETT__S_LOAD || i->step == SETT__S_STORE) {
+                    sett__holds(place[k] == all[k] + (size_t)b * i->access.bytes, "a block of a strip that is elsewhere", i->op);
+                    k++;
+                }
+    }
+    c->cta->at[0] = first;
+    sett__holds(find_places(c, blocks), "a strip that is not straight", 0);
+    free(all);
+}
+#endif
+
 uint32_t sett__strip_run(sett__core *c, uint64_t most)
 {
     uint32_t blocks = c->launch->grid[0] - c->cta->at[0];
@@ -250,6 +275,7 @@ uint32_t sett__strip_run(sett__core *c, uint64_t most)
     blocks = most < blocks ? (uint32_t)most : blocks;
     if ((blocks < 2 && c->strip->blocks > 1) || !find_places(c, blocks) || sett__ended(c))
         return 0;
+    SETT__HOLDS(holds_strip(c, blocks));
     if (c->strip->blocks == 1 && warps_follow(c))
         return run_warp(c, c->strip->place, c->cta->n_warps);
     for (uint32_t k = 0; k < c->cta->n_warps; k++)
