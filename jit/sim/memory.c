@@ -314,7 +314,7 @@ static inline void move_lanes(const touch *a, unsigned char *d, const unsigned c
     const uint32_t width = a->insn->access.width;
     const size_t lane = width * size, next = splat ? 0 : size, skip = splat ? 0 : (WARP - 1) * lane;
     size_t at = 0;
-    uint32_t left = width; /* elements of this access, of a value of several: no division, this is hot */
+    uint32_t left = width; /* elements that the access still has; counted down, since a division by width takes as long as a lane */
     for (uint32_t e = 0; e < a->n; e++, at += --left ? next : (left = width, next + skip))
         for (int l = 0; l < WARP; l++)
             if (!(a->mask >> l & 1))

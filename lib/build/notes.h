@@ -26,7 +26,7 @@ typedef struct sett__note {
     int64_t imm;           /* LOST_CONSTANT: the constant */
 } sett__note;
 void sett__note_add(const sett__ctx *, sett__note *); /* copies it, and fills site and func */
-/* Notes one element that lost no width; returns its site. */
+/* Notes an access of one element, whose width nothing reduced. Returns the index of its site. */
 uint32_t sett__note_element(const sett__ctx *, const sett_tensor *, uint32_t bytes);
 
 /* ---- share.c: threads of tiled operations ------------------------------------------------------- */

@@ -299,7 +299,7 @@ START_TEST(plain_numbers_stay_numbers)
 }
 END_TEST
 
-/* What divides a result, by trying: x and y over the multiples of their divisors. */
+/* The greatest common divisor of all results, where x runs over multiples of dx, and y over those of dy; number: y is dy. */
 static int64_t greatest_divisor(sett_binary_op op, int64_t dx, int64_t dy, bool number)
 {
     int64_t g = 0;

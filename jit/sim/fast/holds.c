@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The checks of holds.h. They are written apart from the rewrites on purpose: a mistake in a rewrite is not repeated here. */
 #include "holds.h"
 #ifdef SETT_HOLDS
 #include <stdio.h>
@@ -13,7 +14,7 @@ void sett__holds(bool is_so, const char *what, uint32_t op)
 }
 
 /* ---- rewrite.c --------------------------------------------------------------------------------------- */
-/* A joined access is of parts that follow each other, as the given tape has them. */
+/* Checks an access that replaces several: these were neighbours in memory, in the order of the given tape. */
 static void joined(const sett__tape *from, const sett__rewritten *out, uint32_t v)
 {
     const sett__op *o = &out->tape.op[v];
@@ -35,7 +36,7 @@ static void joined(const sett__tape *from, const sett__rewritten *out, uint32_t 
     sett__holds(n == (o->code == SETT__LOAD ? o->n : out->tape.op[sett__arg(&out->tape, o, 3)].n), "a joined access has other elements", v);
 }
 
-/* A test is a Boolean of one element that is the same whatever memory has. */
+/* Checks the tests that were dropped, and the new tape. A test is one Boolean, computed from indices, extents and scalars: it reads no memory. */
 void sett__holds_rewritten(const sett__tape *from, const sett__rewritten *out)
 {
     sett_error e;
@@ -65,7 +66,7 @@ static void contains(const sett__range *all, const sett__range *one, uint32_t fa
     sett__holds(all->lo <= one->lo && one->hi <= all->hi && !((all->rest ^ one->rest) & low), "an interval that a thread is outside of", fact);
 }
 
-/* Of the first and the last block, since all of them would take as long as to run them. */
+/* Checks each thread of the first and of the last block. To check every block would take as long as to run it. */
 void sett__holds_proof(const sett__program *p, const sett__sim_launch *l, const sett__range *known, uint64_t from, uint64_t to)
 {
     sett__range *one = malloc((p->n_fact + 1) * sizeof *one);
@@ -85,7 +86,7 @@ static bool is_wide(const sett__tape *t, const sett__slot *slot, uint32_t v)
     return v != SETT__NONE && t->op[v].n > 1 && slot[v].rows > 1;
 }
 
-/* v and w are rows, or memory's order, both, of one width. */
+/* Checks that v and w are stored in the same order: both in rows, or both in memory's order with one width. */
 static void alike(const sett__tape *t, const sett__slot *slot, uint32_t v, uint32_t w)
 {
     if (is_wide(t, slot, v) && is_wide(t, slot, w))
@@ -170,7 +171,7 @@ void sett__holds_flat(const sett__tape *t, const sett__slot *slot)
         flat_op(t, slot, v);
 }
 
-/* From the load that made a lazy value to each op that takes it, all is pure or a load. */
+/* Checks that only pure operations and loads stand between the first load of a lazy value and each of its other loads and uses. */
 void sett__holds_lazy(const sett__tape *t, const sett__slot *slot)
 {
     uint32_t *made = calloc((size_t)t->n_op + 1, sizeof *made), *writes = calloc((size_t)t->n_op + 1, sizeof *writes);
@@ -178,8 +179,11 @@ void sett__holds_lazy(const sett__tape *t, const sett__slot *slot)
         const sett__op *o = &t->op[v];
         bool load = sett__ops[o->code].cls == SETT__C_LOAD;
         writes[v + 1] = writes[v] + (!load && !(sett__ops[o->code].flags & SETT__P));
-        if (load && slot[slot[v].home].lazy != SETT__NONE)
-            made[slot[v].home] = v;
+        if (load && slot[slot[v].home].lazy != SETT__NONE) {
+            uint32_t *first = &made[slot[v].home]; /* op 0 is no load: its root comes before it */
+            *first = *first ? *first : v;
+            sett__holds(writes[v] == writes[*first], "a write between two loads of one value", v);
+        }
         for (int i = 0; i < o->n_args && o->code != SETT__PACK; i++) {
             uint32_t a = sett__arg(t, o, i), home = a == SETT__NONE ? 0 : slot[a].home;
             if (a != SETT__NONE && slot[home].lazy != SETT__NONE)

@@ -244,7 +244,7 @@ static bool run_warp(sett__core *c, unsigned char *const *place, uint32_t blocks
 }
 
 #ifdef SETT_HOLDS
-/* Asks each block where its accesses are. The places of all blocks together are as they were, after. */
+/* Checks that the accesses of each block alone lie where the strip has them. Leaves strip->place as it was. */
 static void holds_strip(sett__core *c, uint32_t blocks)
 {
     const uint32_t first = c->cta->at[0], n = c->cta->n_warps * c->program->n_access;
