@@ -20,7 +20,7 @@ DATADIR ?= $(PREFIX)/share
 # Where the shells look for completions of `sett`.
 COMPLETIONS := bash:bash-completion/completions/sett zsh:zsh/site-functions/_sett fish:fish/vendor_completions.d/sett.fish
 
-CFLAGS ?= -O2 -g
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 override CFLAGS += -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -fPIC \
     -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -fno-strict-aliasing -Iinclude -iquote. $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSETT_HOLDS)
 override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVER),--coverage -Wl$(comma)-u$(comma)__gcov_dump)

@@ -60,7 +60,8 @@ suites() { # runner, suites...
     printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '"$0" {} >"$0-{}.log" 2>&1 || { echo "== {}: exit $?"; cat "$0-{}.log"; exit 1; }' "$runner" || return 1
     for s in "$@"; do cat "$runner-$s.log"; done | awk '/Checks:/ {n += $3} END {print n " passed, 0 failed"}'
 }
-all_suites() { echo remote conform layout sim; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'remote|conform|layout|sim'; }
+# The longest begin first, so that no core is idle at the end.
+all_suites() { echo programs remote resident conform layout sim; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'programs|remote|resident|conform|layout|sim'; }
 
 export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 # Check's parent frees a message an assertion: without a bound on what is kept of that, each of its children carries 600 MB.
@@ -68,7 +69,7 @@ export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 # Suites of many small tests, none of which spoils its process: a fork and a search for leaks a test is most of their time.
-in_one_process="conform mistakes layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse"
+in_one_process="mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse"
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined
     # shellcheck disable=SC2046,SC2086

@@ -230,6 +230,15 @@ SETT_API sett_val *sett_elem_less_at(sett_site, const sett_tensor *crd, sett_arg
 /* crd >= bound, likewise. It leaves out what lies before a view's first element (sett_peel). */
 SETT_API sett_val *sett_elem_at_least_at(sett_site, const sett_tensor *crd, sett_arg bound);
 #define sett_elem_at_least(crd, ...) sett_elem_at_least_at(SETT_HERE_LAST(__VA_ARGS__), crd, SETT_A(SETT_1ST(__VA_ARGS__)))
+/* One number of each element's coordinate, as a value of the tensor's shape, which is static: mode 1 of the coordinates (m,n) is n;
+ * (1, 0) names mode 0 of mode 1. Int32, or Int64 where the coordinates have 64 bits. A mask or a score by position needs no loop:
+ *
+ *     sett_val *key = sett_coord_value(crd, 1), *query = sett_coord_value(crd, 0);
+ *     s = sett_where(sett_le(key, query), s, -INFINITY);
+ *
+ * SETT_E_RANK: the coordinates have no such mode, or a tuple is there. SETT_E_SPACE: no tensor of coordinates. */
+SETT_API sett_val *sett_coord_value_at(sett_site, const sett_tensor *crd, sett_arg mode);
+#define sett_coord_value(crd, ...) sett_coord_value_at(SETT_HERE_OF(#__VA_ARGS__), crd, SETT_TUPLE(__VA_ARGS__))
 static inline const sett_tensor *sett_tensor_self(const sett_tensor *t)
 {
     return t;

@@ -402,7 +402,8 @@ static bool take_tensor(access *a)
     sett_build *b = a->c->b;
     const sett_tensor *t = a->t = a->x.side[0].t = a->m->t;
     SETT__FAIL_IF(b, a->c->site, a->c->func, t->space == SETT_COORD, false, SETT_E_SPACE,
-        "the tensor of coordinates %s has no elements in memory", sett__layout_text(b, t->layout));
+        "the tensor of coordinates %s has no elements in memory%s", sett__layout_text(b, t->layout),
+        is_load(a) ? ": sett_coord_value gives a mode of its coordinates as a value" : "");
     if (!sett__reached(a->c, t, !is_load(a)))
         return false;
     a->dtype = a->m->bytes ? SETT_U8 : (sett_dtype)t->dtype;

@@ -537,14 +537,20 @@ sett_peeled sett_peel_at(sett_site site, const sett_tensor *t, int bytes)
     return (sett_peeled){sett__view(t, l, from), skip};
 }
 
+/* Only coordinates of a plain layout can be compared and read. */
+static bool use_coords(const sett__ctx *c, const sett_tensor *crd, sett_arg with)
+{
+    if (!sett__use_tensor(c->b, c->site, c->func, crd) || !sett__use_arg(c->b, c->site, c->func, with))
+        return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, crd->space != SETT_COORD || crd->layout->has_inner, false, SETT_E_SPACE,
+        "%s is no tensor of coordinates", sett__tensor_text(c->b, crd));
+    return true;
+}
+
 static sett_val *compared(sett_site site, const char *func, const sett_tensor *crd, sett_arg limit, bool least)
 {
     const sett__ctx c = {SETT__HOME_OR(crd, sett__build_of(limit)), site, func};
-    if (!sett__use_tensor(c.b, site, c.func, crd) || !sett__use_arg(c.b, site, c.func, limit))
-        return c.b ? &c.b->poison->val : NULL;
-    SETT__FAIL_IF(c.b, site, c.func, crd->space != SETT_COORD || crd->layout->has_inner, &c.b->poison->val,
-        SETT_E_SPACE, "%s is no tensor of coordinates", sett__tensor_text(c.b, crd));
-    return sett__compare_coords(&c, crd->layout, crd->offset, limit, least);
+    return use_coords(&c, crd, limit) ? sett__compare_coords(&c, crd->layout, crd->offset, limit, least) : sett__poison_val(c.b);
 }
 
 sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg limit)
@@ -555,4 +561,10 @@ sett_val *sett_elem_less_at(sett_site site, const sett_tensor *crd, sett_arg lim
 sett_val *sett_elem_at_least_at(sett_site site, const sett_tensor *crd, sett_arg limit)
 {
     return compared(site, "sett_elem_at_least", crd, limit, true);
+}
+
+sett_val *sett_coord_value_at(sett_site site, const sett_tensor *crd, sett_arg mode)
+{
+    const sett__ctx c = {SETT__HOME_OR(crd, sett__build_of(mode)), site, "sett_coord_value"};
+    return use_coords(&c, crd, mode) ? sett__coord_value(&c, crd->layout, crd->offset, mode) : sett__poison_val(c.b);
 }

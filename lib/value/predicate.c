@@ -23,7 +23,7 @@ struct sett__pred {
     bound leaf[];
 };
 
-static sett_arg as_signed(const sett__ctx *c, sett_arg a)
+sett_arg sett__as_signed(const sett__ctx *c, sett_arg a)
 {
     if (a.kind == SETT_VALUE && sett__dtype_kind((sett_dtype)a.u.v->dtype) == 'u')
         a.u.v = sett_to_at(c->site, a.u.v, SETT_I64);
@@ -34,7 +34,7 @@ static sett_arg as_signed(const sett__ctx *c, sett_arg a)
 static sett_arg rem_of(const sett__ctx *c, const bound *l, uint32_t group)
 {
     if (l->rem[group].kind == SETT_SLICE) {
-        sett_arg limit = as_signed(c, l->bound), base = as_signed(c, l->at.base[group]);
+        sett_arg limit = sett__as_signed(c, l->bound), base = sett__as_signed(c, l->at.base[group]);
         l->rem[group] = l->least ? sett__add(c, sett__sub(c, base, limit), sett_arg_i(1)) : sett__sub(c, limit, base);
     }
     return l->rem[group];
@@ -179,7 +179,7 @@ uint32_t sett__pred_any(const sett__ctx *c, const struct sett__pred *p, const ui
 
 /* ---- making ------------------------------------------------------------------------------ */
 /* The modes of the coordinate layout as they move one leaf: the others' strides are 0. */
-static bool leaf_places(const sett__ctx *c, const sett__axes *m, uint32_t path, sett_arg origin, bound *l)
+bool sett__leaf_places(const sett__ctx *c, const sett__axes *m, uint32_t path, sett_arg origin, sett__places *at)
 {
     sett__axes mine = *m;
     mine.mode = sett__new(c->b, (size_t)(m->n + 1) * sizeof *mine.mode);
@@ -191,7 +191,12 @@ static bool leaf_places(const sett__ctx *c, const sett__axes *m, uint32_t path, 
             mine.mode[i].stride = sett_arg_i(0);
         mine.mode[i].stride.path = 0;
     }
-    if (!sett__places_of(c, &mine, origin, &l->at))
+    return sett__places_of(c, &mine, origin, at);
+}
+
+static bool bound_places(const sett__ctx *c, const sett__axes *m, uint32_t path, sett_arg origin, bound *l)
+{
+    if (!sett__leaf_places(c, m, path, origin, &l->at))
         return false;
     for (uint32_t i = 0; l->least && i < l->at.n; i++)
         l->at.imm[i] = -l->at.imm[i];
@@ -216,7 +221,7 @@ static bool collect_bounds(const sett__ctx *c, const sett__axes *m, sett_arg lim
         SETT__FAIL_IF(c->b, c->site, c->func, !is_integer(limit), false, SETT_E_DTYPE, "a bound is no integer");
         p->leaf[p->n].bound = limit;
         p->leaf[p->n].least = least;
-        return leaf_places(c, m, path, origin, &p->leaf[p->n++]);
+        return bound_places(c, m, path, origin, &p->leaf[p->n++]);
     }
     if (origin.kind != SETT_NODE && limit.rank == 1) /* (N) bounds a coordinate that is a number */
         return collect_bounds(c, m, limit.u.kid[0], origin, path, level, least, p);
@@ -294,7 +299,7 @@ sett_val *sett__pred_and(const sett__ctx *c, sett_arg x, sett_arg y)
 }
 
 /* ---- as a value ------------------------------------------------------------------------------ */
-static uint32_t pack_ids(const sett__ctx *c, sett_dtype dtype, const uint32_t *id, uint32_t n)
+uint32_t sett__pack(const sett__ctx *c, sett_dtype dtype, const uint32_t *id, uint32_t n)
 {
     if (n == 1)
         return id[0];
@@ -324,11 +329,11 @@ static uint32_t leaf_value(const sett__ctx *c, const bound *l, uint32_t n, uint3
             uint32_t x = test_below(c, rem_of(c, l, l->at.group[i]), l->at.imm[i], false);
             id[i] = x == SETT__TRUE || x == SETT__FALSE ? constant(c, SETT_BOOL, x == SETT__TRUE) : x;
         }
-        return pack_ids(c, SETT_BOOL, id, n);
+        return sett__pack(c, SETT_BOOL, id, n);
     }
     for (uint32_t i = 0; i < n; i++)
         id[i] = constant(c, (sett_dtype)rem.u.v->dtype, l->at.imm[i]);
-    const uint32_t args[2] = {rem.u.v->id, pack_ids(c, (sett_dtype)rem.u.v->dtype, id, n)};
+    const uint32_t args[2] = {rem.u.v->id, sett__pack(c, (sett_dtype)rem.u.v->dtype, id, n)};
     return sett__record(c->b, c->site,
         &(sett__emit){.code = SETT__GT, .dtype = SETT_BOOL, .n = n, .n_args = 2, .args = args});
 }

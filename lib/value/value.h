@@ -53,6 +53,12 @@ sett_val *sett__bitcast_packed(sett_build *, sett_site, sett_val *, sett_dtype t
 /* sett_elem_less of the coordinates origin + crd(i); crd is a plain layout of basis strides. least: sett_elem_at_least
  * instead. */
 sett_val *sett__compare_coords(const sett__ctx *, const sett_layout *crd, sett_arg origin, sett_arg limit, bool least);
+/* Where each element of crd lies in the leaf at `path`, from `origin` on, which is that leaf of the tensor's origin. */
+bool sett__leaf_places(const sett__ctx *, const sett__axes *, uint32_t path, sett_arg origin, sett__places *);
+sett_arg sett__as_signed(const sett__ctx *, sett_arg); /* an unsigned value as Int64 */
+uint32_t sett__pack(const sett__ctx *, sett_dtype, const uint32_t *id, uint32_t n); /* n ops as one value; of one, that op */
+/* ---- coord.c: the number at `mode`, an integer or a tuple of them, of each coordinate origin + crd(i) ------------ */
+sett_val *sett__coord_value(const sett__ctx *, const sett_layout *crd, sett_arg origin, sett_arg mode);
 /* shape.c: the element at a static coordinate, where `_` keeps a mode. */
 sett_val *sett__element_at(const sett__ctx *, sett_val *, sett_arg coord);
 

@@ -454,6 +454,50 @@ START_TEST(far_offsets)
 }
 END_TEST
 
+/* ---- coordinates as values ------------------------------------------------------------------------------------- */
+/* The places of an (M,N) tensor's elements, each written by the thread that holds it; and of other coordinates. */
+static void coordinates(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N"), *step = sett_sym(b, "STEP");
+    sett_layout *whole = sett_row_major(b, M, N);
+    sett_tensor *R = sett_param(b, "R", SETT_I32, whole), *C = sett_param(b, "C", SETT_I32, whole);
+    sett_tensor *deep = sett_param(b, "deep", SETT_I64, sett_make_layout(b, T(4, 2, 3)));
+    sett_tensor *apart = sett_param(b, "apart", SETT_I64, sett_make_layout(b, T(4, 2)));
+    sett_grid(b, sett_ceil_div(N, 16));
+    sett_block(b, THREADS);
+    sett_tv tv = sett_make_layout_tv(sett_row_major(b, 2, THREADS / 2), sett_row_major(b, 2, 4));
+    sett_tensor *at = mine(b, sett_identity_tensor(b, M, N), tv);
+    sett_val *in = sett_elem_less(at, T(M, N));
+    sett_store(mine(b, R, tv), sett_coord_value(at, 0), .pred = in);
+    sett_store(mine(b, C, tv), sett_coord_value(at, 1), .pred = in);
+    sett_tensor *nested = sett_identity_tensor(b, 4, T(2, 3));
+    sett_val *digits = sett_add(sett_mul(sett_coord_value(nested, 0), 100), sett_mul(sett_coord_value(nested, 1, 0), 10));
+    sett_store(deep, sett_to(sett_reshape(sett_add(digits, sett_coord_value(nested, 1, 1)), T(4, 2, 3)), SETT_I64));
+    sett_tensor *far = sett_composition(sett_identity_tensor(b, T1(sett_mul(step, 8))), sett_make_layout(b, T(4, 2), T(step, 3)));
+    sett_store(apart, sett_to(sett_coord_value(sett_domain_offset(far, 0, 1), 0), SETT_I64));
+}
+
+START_TEST(coordinate_values)
+{
+    enum { M = 4, N = 37, STEP = 1000 };
+    static int32_t r[M * N], c[M * N];
+    int64_t deep[4 * 2 * 3], apart[4 * 2];
+    memset(r, 0xAA, sizeof r), memset(c, 0xAA, sizeof c);
+    const sett_buf R = sett_buf_2d(r, SETT_I32, M, N), C = sett_buf_2d(c, SETT_I32, M, N);
+    const sett_buf D = {.data = deep, .dtype = SETT_I64, .rank = 3, .shape = {4, 2, 3}, .stride = {1, 4, 8}};
+    const sett_buf A = {.data = apart, .dtype = SETT_I64, .rank = 2, .shape = {4, 2}, .stride = {1, 4}};
+    conform_body(coordinates, NULL, &R, &C, &D, &A, M, N, STEP);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            ck_assert_msg(r[i * N + j] == i && c[i * N + j] == j, "(%d,%d): got (%d,%d)", i, j, r[i * N + j], c[i * N + j]);
+    for (int i = 0; i < 4 * 2 * 3; i++)
+        ck_assert_int_eq(deep[i], i % 4 * 100 + i / 4 % 2 * 10 + i / 8);
+    for (int i = 0; i < 4 * 2; i++)
+        ck_assert_int_eq(apart[i], i % 4 * STEP + (i / 4 + 1) * 3);
+}
+END_TEST
+
 /* ---- rows that begin anywhere: peeled to the alignment ---------------------------------------------------- */
 typedef struct peel {
     sett_dtype dtype;
@@ -531,5 +575,6 @@ void conform_add_memory(TCase *t)
     tcase_add_test(t, wide_exchanges);
     tcase_add_loop_test(t, false_predicates, 0, SETT__COUNT(atomic_types));
     tcase_add_test(t, far_offsets);
+    tcase_add_test(t, coordinate_values);
     tcase_add_loop_test(t, peeled, 0, 13);
 }

@@ -363,6 +363,26 @@ static void e_smem_large(void)
 static void e_smem_below(void) { sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T1(4), T1(-1)), 0); }
 static void e_fragment(void) { sett_make_fragment_like(coordinates("(4,8)"), 0); }
 static void e_fragment_dynamic(void) { sett_make_fragment_like(sett_identity_tensor(b, 4, sett_sym(b, "N")), SETT_BOOL); }
+static void e_load_crd(void)
+{
+    sett_load(sett_identity_tensor(b, 4, 8));
+}
+static void e_coord_value(void)
+{
+    sett_coord_value(memory("(4,8):(8,1)"), 0);
+}
+static void e_coord_mode(void)
+{
+    sett_coord_value(sett_identity_tensor(b, 4, T(2, 3)), 2);
+}
+static void e_coord_path(void)
+{
+    sett_coord_value(sett_identity_tensor(b, 4, T(2, 3)), 0, 1);
+}
+static void e_coord_tuple(void)
+{
+    sett_coord_value(sett_identity_tensor(b, 4, T(2, 3)), 1);
+}
 static void e_coord(void) { sett_coord_at(memory("(4,8):(8,1)"), 0); }
 /* clang-format on */
 
@@ -407,6 +427,11 @@ START_TEST(misuse_is_named)
         {e_fragment, SETT_E_DTYPE,
             "sett_make_fragment_like: a fragment like a coordinate tensor needs an element type"},
         {e_fragment_dynamic, SETT_E_STATIC, "sett_make_fragment_like: the extent N of mode 1 is not static"},
+        {e_load_crd, SETT_E_SPACE, "sett_load: the tensor of coordinates (4,8):(1@0,1@1) has no elements in memory: sett_coord_value gives a mode of its coordinates as a value"},
+        {e_coord_value, SETT_E_SPACE, "sett_coord_value: A (4,8):(8,1) is no tensor of coordinates"},
+        {e_coord_mode, SETT_E_RANK, "sett_coord_value: coordinates like (0,(0,0)) have no mode 2"},
+        {e_coord_path, SETT_E_RANK, "sett_coord_value: coordinates like (0,(0,0)) have no mode (0,1)"},
+        {e_coord_tuple, SETT_E_RANK, "sett_coord_value: mode 1 of coordinates like (0,(0,0)) is the tuple (0,0): name one of its numbers"},
         {e_coord, SETT_E_SPACE, "sett_coord_at: A (4,8):(8,1) is no tensor of coordinates"},
     };
     for (size_t i = 0; i < SETT__COUNT(cases); i++) {
