@@ -143,7 +143,7 @@ typedef struct parts {
     sett_scheduler *tiles;
     sett_arg mtiles;
     sett_val *ktiles, *N;
-    sett_gemm_epilogue *then;
+    sett_gemm_epilogue then;
     void *user;
 } parts;
 
@@ -323,7 +323,7 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
 typedef struct terms {
     sett_tensor *by_row, *by_column, *residual, *crd; /* (M,N) each */
     sett_arg extent;
-    sett_gemm_epilogue *then; /* the caller's */
+    sett_gemm_epilogue then; /* the caller's */
     void *user;
 } terms;
 
@@ -347,7 +347,7 @@ static sett_tensor *operand(sett_build *b, const char *name, sett_dtype t, sett_
     return sett_param(b, name, t, sett_make_layout(b, T(rows, cols), T(apart, 1)), .align = 16);
 }
 
-void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue *then, void *data)
+void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue then, void *data)
 {
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))

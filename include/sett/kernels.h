@@ -228,8 +228,8 @@ SETT_API extern const sett_family sett_gemm_wgmma_family;
  *
  * epilogue NULL: that of sett_gemm_wgmma. */
 typedef struct sett_gemm_place sett_gemm_place;
-typedef sett_val *sett_gemm_epilogue(const sett_gemm_place *, sett_val *sums, void *user);
-SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue *, void *user);
+typedef sett_val *(*sett_gemm_epilogue)(const sett_gemm_place *, sett_val *sums, void *user);
+SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
 SETT_API sett_tensor *sett_gemm_part(const sett_gemm_place *, sett_tensor *whole);
 
 /* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (B,H,M,d), K (B,HK,N,d), V (B,HK,N,d),

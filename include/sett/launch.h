@@ -103,11 +103,13 @@ SETT_API sett_status sett_call_make_n(
  * one of those, the call gives that one. */
 SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
 /* Stage an argument: a buffer (its pointer and extents are copied), an integer (a scalar, or a symbol that no buffer
- * gives), a floating scalar. A wrong index or kind is reported by the commit. */
-SETT_API void sett_call_buf(sett_call *, int arg, const sett_buf *);
-SETT_API void sett_call_int(sett_call *, int arg, int64_t);
-SETT_API void sett_call_float(sett_call *, int arg, double);
-SETT_API void sett_call_struct(sett_call *, int arg, const void *, size_t bytes); /* the struct is copied */
+ * gives), a floating scalar, a struct (which is copied). SETT_E_BIND: there is no such argument, or it is a symbol and takes
+ * no buffer or struct; nothing is staged, and the next commit fails with the text. A wrong kind is reported by the commit.
+ * SETT_E_ARGUMENT: the call is NULL. */
+SETT_API sett_status sett_call_buf(sett_call *, int arg, const sett_buf *);
+SETT_API sett_status sett_call_int(sett_call *, int arg, int64_t);
+SETT_API sett_status sett_call_float(sett_call *, int arg, double);
+SETT_API sett_status sett_call_struct(sett_call *, int arg, const void *, size_t bytes);
 /* Checks all that is staged, and computes the grid. On failure the call keeps its former arguments for sett_call_run,
  * and what was staged stays staged until it is staged again. */
 SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);

@@ -55,10 +55,11 @@ SETT_API sett_status sett_plan_add_n(
 /* The index of an argument, for sett_plan_set_at; -1: there is none of this name. Indices count from 0 in the order in which
  * names were first used, and do not change. */
 SETT_API int sett_plan_argument(const sett_plan *, const char *name);
-/* Stage an argument's value, by its index or its name. A buffer and a struct are copied. A wrong index, name or kind is
- * reported by the commit. */
-SETT_API void sett_plan_set_at(sett_plan *, int arg, sett_bind);
-SETT_API void sett_plan_set_named(sett_plan *, const char *name, sett_bind);
+/* Stage an argument's value, by its index or its name. A buffer and a struct are copied. SETT_E_BIND: there is no such argument;
+ * nothing is staged, and the next commit fails with the text. A wrong kind is reported by the commit. SETT_E_ARGUMENT: the plan
+ * is NULL. */
+SETT_API sett_status sett_plan_set_at(sett_plan *, int arg, sett_bind);
+SETT_API sett_status sett_plan_set_named(sett_plan *, const char *name, sett_bind);
 /* Checks every call that a staged argument is in, as a launch would, and makes the next runs use what is staged. All of it or
  * nothing: if it fails, the plan keeps its former arguments for sett_plan_run, and what was staged stays staged. Texts name
  * the call and the argument.

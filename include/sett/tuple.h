@@ -93,9 +93,9 @@ SETT_API sett_arg sett_repeat_like_at(sett_site, sett_build *, sett_arg, sett_ar
 /* Calls f of each leaf, in order. transform_leaf gives the results in the same profile. filter_tuple calls f of each
  * child, whose results are tuples, and gives one tuple of all their children. f may record; it is not called after the
  * call returns. */
-typedef sett_arg sett_leaf_fn(sett_arg leaf, void *user);
-SETT_API sett_arg sett_transform_leaf_at(sett_site, sett_build *, sett_arg, sett_leaf_fn *, void *user);
-SETT_API sett_arg sett_filter_tuple_at(sett_site, sett_build *, sett_arg, sett_leaf_fn *, void *user);
+typedef sett_arg (*sett_leaf_fn)(sett_arg leaf, void *user);
+SETT_API sett_arg sett_transform_leaf_at(sett_site, sett_build *, sett_arg, sett_leaf_fn, void *user);
+SETT_API sett_arg sett_filter_tuple_at(sett_site, sett_build *, sett_arg, sett_leaf_fn, void *user);
 #define sett_transform_leaf(b, x, f, user) sett_transform_leaf_at(SETT_HERE, b, SETT_A(x), f, user)
 #define sett_filter_tuple(b, x, f, user) sett_filter_tuple_at(SETT_HERE, b, SETT_A(x), f, user)
 
@@ -110,9 +110,9 @@ SETT_API bool sett_is_integer_at(sett_site, sett_arg);
 #define sett_is_integer(x) sett_is_integer_at(SETT_HERE, SETT_A(x))
 /* The mode of the first leaf that equals `leaf`, or that `test` accepts: a number, a tuple of numbers for a nested
  * leaf, or `_` (SETT_ALL) if there is none. A dynamic leaf equals only itself. */
-typedef bool sett_test_fn(sett_arg leaf, void *user);
+typedef bool (*sett_test_fn)(sett_arg leaf, void *user);
 SETT_API sett_arg sett_find_at(sett_site, sett_build *, sett_arg x, sett_arg leaf);
-SETT_API sett_arg sett_find_if_at(sett_site, sett_build *, sett_arg x, sett_test_fn *, void *user);
+SETT_API sett_arg sett_find_if_at(sett_site, sett_build *, sett_arg x, sett_test_fn, void *user);
 #define sett_find(b, x, leaf) sett_find_at(SETT_HERE, b, SETT_A(x), SETT_A(leaf))
 #define sett_find_if(b, x, test, user) sett_find_if_at(SETT_HERE, b, SETT_A(x), test, user)
 /* Is the stride of a mode (its first leaf) statically 1? */

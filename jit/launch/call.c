@@ -47,53 +47,62 @@ static size_t struct_bytes(const sett_kernel *k, int i)
 
 /* ---- staging --------------------------------------------------------------------- */
 /* The place of an argument: of a parameter, or with symbols. */
-static sett_bind *place(sett_call *c, int arg, bool symbols)
+static sett_status find_place(sett_call *c, int arg, bool symbols, sett_bind **place)
 {
     if (!c)
-        return NULL;
-    int limit = c->n_param + (symbols ? c->n_sym : 0);
-    if (arg >= 0 && arg < limit)
-        return &c->bind[arg];
+        return SETT_E_ARGUMENT;
+    if (arg >= 0 && arg < c->n_param + (symbols ? c->n_sym : 0)) {
+        *place = &c->bind[arg];
+        return SETT_OK;
+    }
     if (c->wrong < 0)
         c->wrong = arg < 0 ? INT32_MAX : arg;
-    return NULL;
+    return SETT_E_BIND;
 }
 
-void sett_call_buf(sett_call *c, int arg, const sett_buf *t)
+sett_status sett_call_buf(sett_call *c, int arg, const sett_buf *t)
 {
-    sett_bind *b = place(c, arg, false);
-    if (!b)
-        return;
+    sett_bind *b;
+    sett_status s = find_place(c, arg, false, &b);
+    if (s)
+        return s;
     if (t)
         c->buf[arg] = *t;
     *b = (sett_bind){SETT_BIND_BUF, .u = {.t = t ? &c->buf[arg] : NULL}};
+    return SETT_OK;
 }
 
-void sett_call_int(sett_call *c, int arg, int64_t i)
+sett_status sett_call_int(sett_call *c, int arg, int64_t i)
 {
-    sett_bind *b = place(c, arg, true);
-    if (b)
+    sett_bind *b;
+    sett_status s = find_place(c, arg, true, &b);
+    if (!s)
         *b = (sett_bind){SETT_BIND_INT, .u = {.i = i}};
+    return s;
 }
 
-void sett_call_float(sett_call *c, int arg, double f)
+sett_status sett_call_float(sett_call *c, int arg, double f)
 {
-    sett_bind *b = place(c, arg, true);
-    if (b)
+    sett_bind *b;
+    sett_status s = find_place(c, arg, true, &b);
+    if (!s)
         *b = (sett_bind){SETT_BIND_FLOAT, .u = {.f = f}};
+    return s;
 }
 
-void sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
+sett_status sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
 {
-    sett_bind *b = place(c, arg, false);
-    if (!b)
-        return;
+    sett_bind *b;
+    sett_status s = find_place(c, arg, false, &b);
+    if (s)
+        return s;
     unsigned char *copy = (unsigned char *)(c->map + c->kernel->plan->n_map);
     for (int i = 0; i < arg; i++)
         copy += struct_bytes(c->kernel, i);
     if (p && bytes == struct_bytes(c->kernel, arg))
         memcpy(copy, p, bytes);
     *b = sett_bind_struct(p ? copy : NULL, bytes);
+    return SETT_OK;
 }
 
 static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)

@@ -7,13 +7,13 @@
 #include <string.h>
 
 /* ---- staging ------------------------------------------------------------------------------------------ */
-void sett_plan_set_at(sett_plan *p, int arg, sett_bind value)
+sett_status sett_plan_set_at(sett_plan *p, int arg, sett_bind value)
 {
     if (!p)
-        return;
+        return SETT_E_ARGUMENT;
     if (arg < 0 || arg >= p->n_slot) {
         p->wrong = p->wrong < 0 ? (arg < 0 ? INT32_MAX : arg) : p->wrong;
-        return;
+        return SETT_E_BIND;
     }
     sett__slot *s = p->slot[arg];
     if (value.kind == SETT_BIND_BUF && value.u.t) {
@@ -28,15 +28,17 @@ void sett_plan_set_at(sett_plan *p, int arg, sett_bind value)
     }
     s->value = value;
     s->changed = true;
+    return SETT_OK;
 }
 
-void sett_plan_set_named(sett_plan *p, const char *name, sett_bind value)
+sett_status sett_plan_set_named(sett_plan *p, const char *name, sett_bind value)
 {
     const int arg = sett_plan_argument(p, name);
-    if (arg >= 0)
-        sett_plan_set_at(p, arg, value);
-    else if (p && !*p->wrong_name)
+    if (!p || arg >= 0)
+        return sett_plan_set_at(p, arg, value);
+    if (!*p->wrong_name)
         snprintf(p->wrong_name, sizeof p->wrong_name, "%s", name && *name ? name : "(none)");
+    return SETT_E_BIND;
 }
 
 static sett_status check_staged(sett_plan *p, sett_error *err)

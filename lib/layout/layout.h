@@ -45,7 +45,7 @@ sett_arg sett__compact(const sett__ctx *, sett_arg shape, sett_arg start, sett_a
 sett_arg sett__crd2idx(const sett__ctx *, sett_arg coord, sett_arg shape, sett_arg stride);
 /* ---- tuple_ops.c -------------------------------------------------------------------------------- */
 bool sett__use_alone(sett__ctx *, sett_arg); /* sets the context's build to the operand's own, if it has one */
-sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn *, void *user); /* as sett_find_if */
+sett_arg sett__find(const sett__ctx *, sett_arg x, sett_test_fn, void *user); /* as sett_find_if */
 /* ---- layout.c ----------------------------------------------------------------------------------- */
 sett_layout *sett__layout(sett_build *, sett_arg shape, sett_arg stride); /* copies the tuples; checks nothing */
 /* The value at a coordinate, with swizzle and offset. */

@@ -222,7 +222,7 @@ sett_arg sett_repeat_at(sett_site site, sett_build *b, sett_arg x, int n)
 
 /* ---- by a function of the caller's -------------------------------------------------------------------- */
 /* It may record in the build, but not end it. */
-static sett_arg call_leaf_fn(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
+static sett_arg call_leaf_fn(const sett__ctx *c, sett_arg x, sett_leaf_fn f, void *user)
 {
     bool lent = c->b && c->b->lent;
     if (c->b)
@@ -233,7 +233,7 @@ static sett_arg call_leaf_fn(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, vo
     return r;
 }
 
-static sett_arg transform_leaves(const sett__ctx *c, sett_arg x, sett_leaf_fn *f, void *user)
+static sett_arg transform_leaves(const sett__ctx *c, sett_arg x, sett_leaf_fn f, void *user)
 {
     if (x.kind != SETT_NODE) {
         sett_arg r = call_leaf_fn(c, x, f, user);
@@ -245,7 +245,7 @@ static sett_arg transform_leaves(const sett__ctx *c, sett_arg x, sett_leaf_fn *f
     return sett__node(c, x.rank, kid);
 }
 
-sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn *f, void *user)
+sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn f, void *user)
 {
     b = sett__given(b, site, "sett_transform_leaf");
     sett__ctx c = {b, site, "sett_transform_leaf"};
@@ -254,7 +254,7 @@ sett_arg sett_transform_leaf_at(sett_site site, sett_build *b, sett_arg x, sett_
     return f ? transform_leaves(&c, x, f, user) : sett__bad(&c, SETT_E_ARGUMENT, "the function is NULL");
 }
 
-sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn *f, void *user)
+sett_arg sett_filter_tuple_at(sett_site site, sett_build *b, sett_arg x, sett_leaf_fn f, void *user)
 {
     b = sett__given(b, site, "sett_filter_tuple");
     sett__ctx c = {b, site, "sett_filter_tuple"};
@@ -399,7 +399,7 @@ bool sett_is_integer_at(sett_site site, sett_arg x)
 }
 
 /* The modes that lead to the first leaf that passes; their number, 0: none does. */
-static int path_to(sett_arg x, sett_test_fn *test, void *user, sett_arg *path, int level)
+static int path_to(sett_arg x, sett_test_fn test, void *user, sett_arg *path, int level)
 {
     for (int i = 0; x.kind == SETT_NODE && i < x.rank; i++) {
         path[level] = sett_arg_i(i);
@@ -412,7 +412,7 @@ static int path_to(sett_arg x, sett_test_fn *test, void *user, sett_arg *path, i
     return 0;
 }
 
-sett_arg sett__find(const sett__ctx *c, sett_arg x, sett_test_fn *test, void *user)
+sett_arg sett__find(const sett__ctx *c, sett_arg x, sett_test_fn test, void *user)
 {
     sett_arg path[SETT__MAX_NEST + 1];
     if (x.kind != SETT_NODE)
@@ -421,7 +421,7 @@ sett_arg sett__find(const sett__ctx *c, sett_arg x, sett_test_fn *test, void *us
     return n < 2 ? (n ? path[0] : SETT_ALL) : keep_children(c, sett_arg_n(n, path));
 }
 
-sett_arg sett_find_if_at(sett_site site, sett_build *b, sett_arg x, sett_test_fn *test, void *user)
+sett_arg sett_find_if_at(sett_site site, sett_build *b, sett_arg x, sett_test_fn test, void *user)
 {
     b = sett__given(b, site, "sett_find_if");
     sett__ctx c = {b, site, "sett_find_if"};

@@ -417,13 +417,17 @@ START_TEST(call_reports_setters)
     sett_call *c;
     refill();
     ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
-    sett_call_int(c, 4, 1); /* there are 3 arguments and 1 symbol */
+    ck_assert_int_eq(sett_call_int(c, 4, 1), SETT_E_BIND); /* there are 3 arguments and 1 symbol */
     ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
     ck_assert_msg(strstr(err.text, "argument 4") != NULL, "%s", err.text);
     ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text); /* it had no effect */
-    sett_call_buf(c, sett_kernel_argument(k, "none"), &X);
+    ck_assert_int_eq(sett_call_buf(c, sett_kernel_argument(k, "none"), &X), SETT_E_BIND);
     ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    sett_call_buf(c, 3, &X); /* a symbol */
+    ck_assert_int_eq(sett_call_buf(c, 3, &X), SETT_E_BIND); /* a symbol */
+    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
+    ck_assert_int_eq(sett_call_float(c, 9, 1), SETT_E_BIND);
+    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
+    ck_assert_int_eq(sett_call_struct(c, 3, &X, sizeof X), SETT_E_BIND);
     ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
     sett_call_buf(c, 0, NULL);
     ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
@@ -475,9 +479,10 @@ START_TEST(call_of_null)
     ck_assert_int_eq(sett_call_make(k, 5, &c, &err), SETT_E_NO_DEVICE);
     ck_assert_int_eq(sett_call_make(k, SETT_CPU, &c, &err, 1, 2, 3, 4, 5, 6), SETT_E_BIND);
     ck_assert_ptr_null(c);
-    sett_call_buf(NULL, 0, NULL);
-    sett_call_int(NULL, 0, 0);
-    sett_call_float(NULL, 0, 0);
+    ck_assert_int_eq(sett_call_buf(NULL, 0, NULL), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_call_int(NULL, 0, 0), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_call_float(NULL, 0, 0), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_call_struct(NULL, 0, NULL, 0), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_call_commit(NULL, &err), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_call_run(NULL, CPU), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_kernel_argument(NULL, "X"), -1);
