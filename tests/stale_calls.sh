@@ -72,7 +72,7 @@ function type_of(p) {
             else if (type == "sett_val **") text = text ", &out"
             else if (type == "void *") text = text ", NULL"
             else if (type == "int" || type == "int64_t") text = text ", 2"
-            else if (type ~ /^sett_[a-z_]+$/ && !members[bare]) text = text ", (" type ")0"
+            else if (type ~ /^sett_[a-z_]+$/ && type !~ /_fn$/ && !members[bare]) text = text ", (" type ")0"
             else hand = 1
             inner += members[bare]
         }

@@ -75,8 +75,9 @@ static double dot(const matrix *a, int i, const matrix *b, int j, double *bound)
 {
     double sum = 0, size = 0;
     for (int k = 0; i < a->rows && j < b->rows && k < a->cols; k++) {
-        sum += at(a, i, k) * at(b, j, k);
-        size += fabs(at(a, i, k) * at(b, j, k));
+        const double one = at(a, i, k) * at(b, j, k);
+        sum += one;
+        size += fabs(one);
     }
     *bound = ceil(a->cols / 16.) * (17 * 0x1p-25 + 0x1p-23) * size;
     return sum;
@@ -109,10 +110,12 @@ static double summed(const matrix *a, int i, const matrix *b, int j)
 /* What a product is, and how far it may be off. Exact numbers are summed up plainly. */
 static double product(const matrix *a, int i, const matrix *b, int j, bool exact, double *bound)
 {
-    double want = dot(a, i, b, j, bound);
-    bool measured = !exact && as_measured();
-    *bound = exact || measured ? 0 : *bound;
-    return measured ? summed(a, i, b, j) : want;
+    *bound = 0;
+    if (!exact && as_measured())
+        return summed(a, i, b, j);
+    double off, want = dot(a, i, b, j, &off);
+    *bound = exact ? 0 : off;
+    return want;
 }
 
 /* Rounded as the kernels do. */
