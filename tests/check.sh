@@ -61,7 +61,7 @@ suites() { # runner, suites...
     for s in "$@"; do cat "$runner-$s.log"; done | awk '/Checks:/ {n += $3} END {print n " passed, 0 failed"}'
 }
 # The longest begin first, so that no core is idle at the end.
-all_suites() { echo programs remote resident conform layout sim; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'programs|remote|resident|conform|layout|sim'; }
+all_suites() { echo programs remote resident sim_arrays together sim layout conform; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'programs|remote|resident|sim_arrays|together|sim|layout|conform'; }
 
 export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 # Check's parent frees a message an assertion: without a bound on what is kept of that, each of its children carries 600 MB.
@@ -99,7 +99,7 @@ fuzz() { # the corpus and mutations of it, and random tapes; make fuzz is libFuz
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner remote cancel bad_code sim sim_memory sim_bounds stress async together stale store held slots engine compile cache disk layers pack warm warm_start launch plan metrics nvtx &&
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner together remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch plan metrics nvtx &&
         build SAN=thread $b/fault && $b/fault T
 }
 
