@@ -183,7 +183,7 @@ $(B)/fake/libcuda.so.1: $(B)/fake-cuda.so
 # What test_stale.c calls is what the headers declare.
 $(B)/stale_calls.h: tests/stale_calls.sh $(wildcard include/sett/*.h)
 	@mkdir -p $(@D)
-	$(call Q,GEN)printf '#include <%s>\n' sett/sett.h sett/picture.h sett/facts.h | $(CC) -std=c11 -E -P -Iinclude - | sh $< >$@.new && mv $@.new $@
+	$(call Q,GEN)printf '#include <%s>\n' sett/sett.h sett/picture.h sett/cost.h | $(CC) -std=c11 -E -P -Iinclude - | sh $< >$@.new && mv $@.new $@
 $(B)/obj/tests/unit/test_stale.o: $(B)/stale_calls.h
 $(B)/obj/tests/unit/test_stale.o: override CPPFLAGS += -I$(B)
 # The runner links the objects, so that unit tests may look inside; Check is static, so that it can be carried.

@@ -41,7 +41,7 @@ def measure(batch, heads, rows, depth):
         return {**operands, "out": torch.empty_like(operands["q"])}
 
     def choice(plain, **more):
-        k = engine.compile(sett.kernels.attention, dtype="bf16", d=depth, plain=plain, **more)
+        k = engine.compile(sett.kernels.attention, dtype="bf16", d=depth, no_pdl=plain, **more)
         return lambda s: k.prepare(s.q, s.k, s.v, s.out)
 
     work = Work(f"attention forward bf16, B{batch} H{heads} S{rows} D{depth}", tflops(4 * batch * heads * rows * rows * depth), make, want, right)

@@ -287,24 +287,24 @@ static double beyond_recording(sett_engine *e, int n, int64_t lines, double *rec
 static double launches(sett_engine *e, const uint8_t (*key)[32], int n)
 {
     static double sample[SAMPLES];
-    static sett_call *call[HOT];
+    static sett_prepared *call[HOT];
     static int32_t memory[32];
     const sett_buf X = sett_buf_1d(memory, SETT_I32, 32);
     sett_error err = {0};
     for (int i = 0; i < HOT; i++) {
         sett_kernel *k;
         must(sett_kernel_get(e, key[(int64_t)i * n / HOT], &k, &err), &err);
-        must(sett_call_make(k, 0, &call[i], &err, &X), &err);
+        must(sett_prepared_make(k, 0, &call[i], &err, &X), &err);
         sett_kernel_release(k);
     }
     for (int i = 0; i < SAMPLES; i++) {
         double start = now_us();
         for (int j = 0; j < BATCH; j++)
-            must(sett_call_run(call[(i * BATCH + j) % HOT], (sett_stream){0, NULL}), NULL);
+            must(sett_prepared_run(call[(i * BATCH + j) % HOT], (sett_stream){0, NULL}), NULL);
         sample[i] = (now_us() - start) * 1e3 / BATCH;
     }
     for (int i = 0; i < HOT; i++)
-        sett_call_free(call[i]);
+        sett_prepared_free(call[i]);
     return quantile(sample, SAMPLES, 0.5);
 }
 
@@ -445,15 +445,15 @@ static void launch_matrices(sett_kernel *k)
 {
     static int64_t memory[64];
     sett_error err = {0};
-    sett_bind args[9];
+    sett_launch_arg args[9];
     sett_buf buf[6];
     for (int i = 0; i < 6; i++) {
         buf[i] = i < 4 ? sett_buf_nd(memory, SETT_F16, 3, (const int64_t[]){2, 2, 8}) : sett_buf_2d(memory, SETT_F16, 2, 8);
-        args[i] = sett_bind_t(&buf[i]);
+        args[i] = sett_launch_arg_buf(&buf[i]);
     }
-    args[6] = (sett_bind){SETT_BIND_FLOAT, .u = {.f = 0.5}};
+    args[6] = (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = 0.5}};
     args[7] = args[6];
-    args[8] = (sett_bind){SETT_BIND_INT, .u = {.i = 4}};
+    args[8] = (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = 4}};
     must(sett_launch_n(k, (sett_stream){0, NULL}, 9, args, &err), &err);
 }
 

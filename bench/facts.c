@@ -432,15 +432,15 @@ static void leave_all(char **arg)
     (void)arg;
     sett_engine *e;
     sett_kernel *k;
-    sett_call *c;
+    sett_prepared *c;
     sett_error err = {0};
-    sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32, .plain = 1};
+    sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32, .no_pdl = 1};
     sett_compile_options opt = {.size = sizeof opt, .name = "saxpy", .user = &axpy};
     must(sett_engine_open(&e, NULL, &err), &err);
     must(sett_compile(e, sett_axpy, &opt, &k, &err), &err);
     sett_buf x = sett_buf_1d(sett_alloc(e, 0, N * 4), SETT_F32, N), y = sett_buf_1d(sett_alloc(e, 0, N * 4), SETT_F32, N);
-    must(sett_call_make(k, 0, &c, &err, &x, &y, 2.0), &err);
-    must(sett_call_run(c, sett_stream_of(0, NULL)), NULL);
+    must(sett_prepared_make(k, 0, &c, &err, &x, &y, 2.0), &err);
+    must(sett_prepared_run(c, sett_stream_of(0, NULL)), NULL);
     printf("engine, kernel and call left open, a launch under way: main returns");
 }
 
@@ -575,8 +575,8 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 
 static size_t make_cubin(sett_engine *e, const char *folder, const char *name, const char *file, const char *to)
 {
-    sett_softmax_options big = {.size = sizeof big, .dtype = SETT_BF16, .cols = 8192, .threads = 256, .plain = 1};
-    sett_axpy_options small = {.size = sizeof small, .dtype = SETT_F32, .plain = 1};
+    sett_softmax_options big = {.size = sizeof big, .dtype = SETT_BF16, .cols = 8192, .threads = 256, .no_pdl = 1};
+    sett_axpy_options small = {.size = sizeof small, .dtype = SETT_F32, .no_pdl = 1};
     sett_kernel *k;
     sett_error err = {0};
     bool soft = !strcmp(name, "softmax");

@@ -191,7 +191,7 @@ typedef struct way {
     void *raw;
     raw_config config;
     struct bound {            /* to a set */
-        sett_call *call;
+        sett_prepared *call;
         _Alignas(64) unsigned char map[3][128];
         void *table, *bias;
         int clusters, kblocks;
@@ -241,7 +241,7 @@ static sett_kernel *compiled_body(sett_engine *e, sett_body body, int clusters)
 {
     sett_error err = {0};
     sett_kernel *k;
-    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .plain = 1, .clusters = clusters};
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .no_pdl = 1, .clusters = clusters};
     must(sett_kernels_compile(e, body, &o, "sm_90a", &k, &err), &err);
     return k;
 }
@@ -294,9 +294,9 @@ static void bind(const gpu *g, way *w, const problem *p, const order *o, int i)
     const set *s = &p->set[i];
     struct bound *to = &w->bound[i];
     if (w->kernel && w->no_order) {
-        must(sett_call_make(w->kernel, 0, &to->call, &err, &s->A, &s->B, &s->C), &err);
+        must(sett_prepared_make(w->kernel, 0, &to->call, &err, &s->A, &s->B, &s->C), &err);
     } else if (w->kernel) {
-        must(sett_call_make(w->kernel, 0, &to->call, &err, &s->A, &s->B, &s->C, &o->T), &err);
+        must(sett_prepared_make(w->kernel, 0, &to->call, &err, &s->A, &s->B, &s->C, &o->T), &err);
     } else if (w->raw) {
         encode(g, to->map[0], &s->A, w->box[0]);
         encode(g, to->map[1], &s->B, w->box[1]);
@@ -319,7 +319,7 @@ static void launch(const gpu *g, way *w, const problem *p, int i)
     struct bound *b = &w->bound[i];
     int bad;
     if (w->kernel) {
-        bad = sett_call_run(b->call, (sett_stream){0, NULL});
+        bad = sett_prepared_run(b->call, (sett_stream){0, NULL});
     } else if (w->raw) {
         void *arg[] = {b->map[0], b->map[1], b->map[2], &b->table, &b->clusters, &b->kblocks, &b->bias, &b->scale};
         bad = g->drv.launch(&w->config, w->raw, arg, NULL);
@@ -456,7 +456,7 @@ static bool run_shape(const gpu *g, sett_engine *e, int m, int n, int k, bool ti
     for (int i = 0; i < N_WAYS; i++)
         for (struct bound *b = ways[i].bound; b < ways[i].bound + SETS; b++)
             if (b->call)
-                sett_call_free(b->call), b->call = NULL;
+                sett_prepared_free(b->call), b->call = NULL;
     free(first);
     sett_free(e, 0, wide.T.data), sett_free(e, 0, narrow.T.data);
     free_problem(e, &p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host time to issue one launch: raw cuLaunchKernelEx (both ways to pass arguments, the same ones every time) beside
- * sett_call_run, sett_launch with other buffers every time, and a commit of changed buffers, all of the same kernel on the
+ * sett_prepared_run, sett_launch with other buffers every time, and a commit of changed buffers, all of the same kernel on the
  * same small problem. Batches in random order, paired by round; medians of the differences to the faster raw way.
  *     issue               the table           issue WAY COUNT    0 to 4 of it, so often, for a profiler
  *     issue maps          the same of a kernel with two tensor maps, of sm_90 and later: a changed buffer encodes one
@@ -12,13 +12,13 @@
 
 enum { BATCH = 200, ROUNDS = 301, SETS = 16 };
 enum { RAW_PARAMS, RAW_BUFFER, CALL_RUN, LAUNCH, COMMIT, N_WAYS };
-static const char *const names[] = {"raw, kernelParams", "raw, packed buffer", "sett_call_run", "sett_launch, other buffers each time", "buf + commit"};
+static const char *const names[] = {"raw, kernelParams", "raw, packed buffer", "sett_prepared_run", "sett_launch, other buffers each time", "buf + commit"};
 
 typedef struct state {
     driver drv;
     void *kernel;
     sett_kernel *k;
-    sett_call *call;
+    sett_prepared *call;
     sett_stream stream;
     sett_buf buf[SETS][3];
     int arg;
@@ -45,13 +45,13 @@ static double batch(state *s, int way)
         else if (way == RAW_BUFFER)
             bad |= s->drv.launch(&s->config, s->kernel, NULL, extra);
         else if (way == CALL_RUN)
-            bad |= sett_call_run(s->call, s->stream);
+            bad |= sett_prepared_run(s->call, s->stream);
         else if (way == LAUNCH && s->maps)
             bad |= sett_launch(s->k, s->stream, &err, &buf[0], &buf[1], 0);
         else if (way == LAUNCH)
             bad |= sett_launch(s->k, s->stream, &err, &buf[0], &buf[1], &buf[2]);
         else
-            sett_call_buf(s->call, s->arg, &buf[0]), bad |= sett_call_commit(s->call, &err);
+            sett_prepared_buf(s->call, s->arg, &buf[0]), bad |= sett_prepared_commit(s->call, &err);
     }
     t = now_us() - t;
     if (bad) {
@@ -80,14 +80,14 @@ static void copy_by_maps(sett_build *b, const void *unused)
 static void record(state *s, sett_engine *e)
 {
     sett_error err = {0};
-    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .plain = 1};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .no_pdl = 1};
     sett_compile_options opt = {.size = sizeof opt, .name = s->maps ? "copy_by_maps" : "mul_relu", .user = s->maps ? NULL : &user};
     must(sett_compile(e, s->maps ? copy_by_maps : sett_elementwise, &opt, &s->k, &err), &err);
     must(sett_prepare(s->k, 0, &err), &err);
     if (s->maps)
-        must(sett_call_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], 0), &err);
+        must(sett_prepared_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], 0), &err);
     else
-        must(sett_call_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], &s->buf[0][2]), &err);
+        must(sett_prepared_make(s->k, 0, &s->call, &err, &s->buf[0][0], &s->buf[0][1], &s->buf[0][2]), &err);
 }
 
 /* The next argument, which lies at a multiple of its alignment. */
@@ -156,7 +156,7 @@ static void print_table(double us[N_WAYS][ROUNDS])
 
 /* ---- two builds ---------------------------------------------------------------------------- */
 enum { LINES = 3, MOST_PAIRS = 101 };
-static const char *const lines[LINES] = {"sett_call_run", "sett_launch", "buf + commit"};
+static const char *const lines[LINES] = {"sett_prepared_run", "sett_launch", "buf + commit"};
 
 /* ns of each line of what the program prints: beyond the raw launch, a commit's own. */
 static bool table_of(const char *program, double ns[LINES])
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
             us[order[i]][r] = batch(&s, order[i]);
     }
     print_table(us);
-    sett_call_free(s.call);
+    sett_prepared_free(s.call);
     sett_kernel_release(s.k);
     sett_engine_close(e);
     return 0;

@@ -58,7 +58,7 @@ extern "C" int hand_add(const void *a, const void *b, void *c, size_t n, int thr
 def choice_of(family, bind, **fixed):
     """The library's choice, as beside takes it: bind(kernel, set) is a prepared call."""
     def choice(plain, **shape):
-        kernel = engine.compile(family, plain=plain, **fixed, **shape)
+        kernel = engine.compile(family, no_pdl=plain, **fixed, **shape)
         return lambda s: bind(kernel, s)
 
     return choice
@@ -219,7 +219,7 @@ def bench_saxpy():
         lambda s, launches: start.double() + launches * a * s.x.double(), near(1e-4, 1), start)
     choice = choice_of(sett.kernels.axpy, lambda k, s: k.prepare(s.x, s.out, a), dtype="f32")
     beside(work, choice, torch_ways("torch, add_ with alpha", lambda s: s.out.add_(s.x, alpha=a)),
-        shapes_of(choice, ("threads", "each"), [(t, v) for t in (128, 256, 512, 1024) for v in (1, 2, 4)]), ready=device_copy(12 * n))
+        shapes_of(choice, ("threads", "vectors_per_thread"), [(t, v) for t in (128, 256, 512, 1024) for v in (1, 2, 4)]), ready=device_copy(12 * n))
 
 
 def bench_transpose():
@@ -298,7 +298,7 @@ def bench_silu_mul():
         lambda s: silu(s.x[:, 0].double()) * s.x[:, 1].double(), near(0.02, 1e-3))
     choice = choice_of(sett.kernels.silu_mul, lambda k, s: k.prepare(s.x, s.out), dtype="bf16", cols=cols)
     beside(work, choice, torch_ways("torch, two kernels", lambda s: silu(s.x[:, 0]) * s.x[:, 1]),
-        shapes_of(choice, ("threads", "each"), ((256, 1), (128, 1), (128, 2), (256, 7), (896, 1), (896, 2), (448, 1), (448, 2), (448, 4), (224, 2))), ready=device_copy(moved))
+        shapes_of(choice, ("threads", "vectors_per_thread"), ((256, 1), (128, 1), (128, 2), (256, 7), (896, 1), (896, 2), (448, 1), (448, 2), (448, 4), (224, 2))), ready=device_copy(moved))
 
 
 def bench_sum():
@@ -308,13 +308,13 @@ def bench_sum():
     own = chosen(sett.kernels.vector_reduce, "blocks", dtype="f32")
 
     def choice(plain, blocks=own, **shape):
-        k = engine.compile(sett.kernels.vector_reduce, dtype="f32", plain=plain, blocks=blocks, **shape)
+        k = engine.compile(sett.kernels.vector_reduce, dtype="f32", no_pdl=plain, blocks=blocks, **shape)
         return lambda s: k.prepare(s.x, part[:blocks], sett.view(done, "u32"), s.out)
 
     work = Work(f"sum f32 {n}", gbps(4 * n), lambda: {"x": torch.rand(n, device=DEVICE), "out": torch.empty(1, device=DEVICE)},
         lambda s: s.x.double().sum(), near(1e-5, 0))
     beside(work, choice, torch_ways("torch.sum, out=", lambda s: torch.sum(s.x, 0, keepdim=True), lambda s: torch.sum(s.x, 0, keepdim=True, out=s.out)),
-        shapes_of(choice, ("threads", "blocks", "each"), ((256, 1024, 4), (256, 2048, 4), (512, 512, 4), (512, 512, 2), (512, 1024, 2), (512, 1024, 4), (512, 1024, 8), (512, 2048, 4))),
+        shapes_of(choice, ("threads", "blocks", "vectors_per_thread"), ((256, 1024, 4), (256, 2048, 4), (512, 512, 4), (512, 512, 2), (512, 1024, 2), (512, 1024, 4), (512, 1024, 8), (512, 2048, 4))),
         ready=device_copy(4 * n))
 
 

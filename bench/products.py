@@ -18,7 +18,7 @@ ROWS = (1, 16, 64, 128, 256, 512, 1024, 4096)
 
 
 def kernel(dtype, plain, **tile):
-    return engine.compile(sett.kernels.gemm_wgmma, dtype=dtype, plain=plain, **tile)
+    return engine.compile(sett.kernels.gemm_wgmma, dtype=dtype, no_pdl=plain, **tile)
 
 
 def way(dtype, tile, plain):

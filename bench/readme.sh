@@ -37,7 +37,7 @@ for part; do
     launches)
         within 15 "$b/bench/issue"
         within 15 "$b/bench/issue" maps
-        within 15 "$b/bench/plan"
+        within 15 "$b/bench/graph"
         within 25 python3 bench/python_calls.py
         within 30 "$b/bench/start"
         within 30 "$b/bench/compile_time"

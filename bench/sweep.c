@@ -40,7 +40,7 @@ static const work all[] = {
         {{4, 32, 1}, {4, 32, 4}, {16, 32, 1}, {32, 32, 1}, {1, 128, 1}, {2, 128, 1}, {4, 128, 1}, {8, 128, 1}, {1, 256, 1}, {2, 256, 1},
             {1, 512, 1}, {2, 512, 1}}},
     {"axpy, f32 2^26", FIXED(axpy, .dtype = SETT_F32),
-        1 << 26, 5003, 0, {T(SETT_F32, "M"), T(SETT_F32, "M+"), {0, NULL, 1e-3}}, {"threads", "each"},
+        1 << 26, 5003, 0, {T(SETT_F32, "M"), T(SETT_F32, "M+"), {0, NULL, 1e-3}}, {"threads", "vectors_per_thread"},
         {{128, 1}, {128, 2}, {128, 4}, {256, 1}, {256, 2}, {256, 4}, {512, 1}, {512, 2}, {512, 4}, {1024, 1}, {1024, 2}, {1024, 4}}},
     {"transpose, f32 8192 x 8192", FIXED(transpose, .dtype = SETT_F32),
         8192, 100, 8192, {T(SETT_F32, "MN"), T(SETT_F32, "NM>")}, {"tile", "rows"},
@@ -84,24 +84,24 @@ static const work all[] = {
         8192, 9, 8192, {T(SETT_BF16, "MN"), T(SETT_BF16, "MN"), T(SETT_BF16, "N"), T(SETT_BF16, "N"), T(SETT_BF16, "MN>"), T(SETT_BF16, "MN>"), {0, NULL, 1e-5}}, {"threads", "rows"},
         {{128, 1}, {128, 2}, {128, 4}, {256, 1}, {256, 2}, {256, 4}, {512, 1}, {512, 2}, {512, 4}}},
     {"silu_mul, bf16 8192 x (2 x 14336)", FIXED(silu_mul, .dtype = SETT_BF16, .cols = 14336),
-        8192, 3, 14336, {T(SETT_BF16, "M2N"), T(SETT_BF16, "MN>")}, {"threads", "each"},
+        8192, 3, 14336, {T(SETT_BF16, "M2N"), T(SETT_BF16, "MN>")}, {"threads", "vectors_per_thread"},
         {{256, 1}, {128, 1}, {128, 2}, {256, 2}, {256, 7}, {896, 2}, {448, 1}, {448, 2}, {224, 2}}},
     {"vector_reduce, f32 2^28", FIXED(vector_reduce, .dtype = SETT_F32),
-        1 << 28, 1000004, 0, {T(SETT_F32, "M"), T(SETT_F32, "B"), T(SETT_U32, "1"), T(SETT_F32, "1>")}, {"threads", "blocks", "each"},
+        1 << 28, 1000004, 0, {T(SETT_F32, "M"), T(SETT_F32, "B"), T(SETT_U32, "1"), T(SETT_F32, "1>")}, {"threads", "blocks", "vectors_per_thread"},
         {{256, 1024, 4}, {256, 2048, 4}, {512, 512, 4}, {512, 1024, 4}, {512, 1024, 8}, {512, 2048, 4}, {512, 2048, 8}, {512, 4096, 4},
             {1024, 2048, 4}, {256, 4096, 4}}},
     {"vector_reduce, bf16 2^29", FIXED(vector_reduce, .dtype = SETT_BF16),
-        1 << 29, 1000004, 0, {T(SETT_BF16, "M"), T(SETT_F32, "B"), T(SETT_U32, "1"), T(SETT_F32, "1>")}, {"threads", "blocks", "each"},
+        1 << 29, 1000004, 0, {T(SETT_BF16, "M"), T(SETT_F32, "B"), T(SETT_U32, "1"), T(SETT_F32, "1>")}, {"threads", "blocks", "vectors_per_thread"},
         {{256, 2048, 4}, {512, 2048, 2}, {512, 2048, 4}, {512, 4096, 4}, {256, 4096, 4}}},
     {"row_reduce, f32 8192 x 16384", FIXED(row_reduce, .dtype = SETT_F32),
-        8192, 7, 16384, {T(SETT_F32, "MN"), T(SETT_F32, "M>")}, {"threads", "each"},
+        8192, 7, 16384, {T(SETT_F32, "MN"), T(SETT_F32, "M>")}, {"threads", "vectors_per_thread"},
         {{64, 1}, {64, 2}, {64, 4}, {64, 8}, {128, 1}, {128, 2}, {128, 4}, {128, 8}, {256, 1}, {256, 2}, {256, 4}, {256, 8}, {512, 1},
             {512, 2}, {512, 4}, {512, 8}}},
     {"row_reduce, bf16 8192 x 16383", FIXED(row_reduce, .dtype = SETT_BF16),
-        8192, 7, 16383, {T(SETT_BF16, "MN"), T(SETT_F32, "M>")}, {"threads", "each"},
+        8192, 7, 16383, {T(SETT_BF16, "MN"), T(SETT_F32, "M>")}, {"threads", "vectors_per_thread"},
         {{64, 1}, {64, 2}, {64, 4}, {128, 1}, {128, 2}, {128, 4}, {256, 1}, {256, 2}, {256, 4}, {512, 1}, {512, 2}, {512, 4}}},
     {"dequantise, i4 to bf16 28672 x 8192", FIXED(dequantise, .dtype = SETT_BF16),
-        28672, 75, 8192, {T(SETT_I4, "MN"), T(SETT_BF16, "MK"), T(SETT_BF16, "MN>")}, {"each", "rows"},
+        28672, 75, 8192, {T(SETT_I4, "MN"), T(SETT_BF16, "MK"), T(SETT_BF16, "MN>")}, {"values_per_thread", "rows"},
         {{32, 64}, {32, 128}, {16, 16}, {16, 32}, {16, 48}, {16, 64}, {16, 96}, {16, 128}, {8, 8}, {8, 16}, {8, 32}}},
     {"embedding_grad, f32 131072 x 1024 into 50000", FIXED(embedding_grad, .dtype = SETT_F32, .cols = 1024),
         131072, 67, 1024, {T(SETT_I32, "M"), T(SETT_F32, "MN"), T(SETT_F32, "VN+")}, {"tokens"},
@@ -181,20 +181,20 @@ static void allocate(state *s)
     }
 }
 
-static void binds_of(state *s, int at, sett_bind *bind)
+static void binds_of(state *s, int at, sett_launch_arg *bind)
 {
     for (int i = 0; i < s->n_operands; i++) {
         const operand *o = &s->w->operands[i];
         if (o->dtype && *o->extents == 'B')
             s->buf[i].shape[0] = ((const sett_vector_reduce_options *)(void *)s->shape[at].options)->blocks;
-        bind[i] = o->dtype ? sett_bind_t(&s->buf[i]) : o->extents ? sett_bind_i((long long)o->number) : sett_bind_f(o->number);
+        bind[i] = o->dtype ? sett_launch_arg_buf(&s->buf[i]) : o->extents ? sett_launch_arg_int((long long)o->number) : sett_launch_arg_float(o->number);
     }
 }
 
 /* ---- what each shape computes ----------------------------------------------------------------- */
 static void launch(state *s, int at)
 {
-    sett_bind bind[OPERANDS];
+    sett_launch_arg bind[OPERANDS];
     binds_of(s, at, bind);
     check(&s->r, sett_launch_n(s->shape[at].k, s->r.stream, s->n_operands, bind, &s->r.err));
     check(&s->r, sett_sync_error(s->r.e, s->r.stream, &s->r.err));
@@ -263,7 +263,7 @@ static void compile(state *s)
 /* ---- time ------------------------------------------------------------------------------------------ */
 static double time_of(state *s, int at)
 {
-    sett_bind bind[OPERANDS];
+    sett_launch_arg bind[OPERANDS];
     sett_benchmark_options o = {.size = sizeof o, .warmup = 1, .iterations = 3, .launches = 10, .in_place = true, .graph = true, .allow_zeros = true};
     sett_benchmark_result r = {.size = sizeof r};
     binds_of(s, at, bind);

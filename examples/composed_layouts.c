@@ -3,7 +3,7 @@
  * outer one gives the shape; the inner one is a swizzle, another layout, or what a C function makes of a coordinate. */
 #define SETT_SHORT
 #include "lesson.h"
-#include <sett/facts.h>
+#include <sett/cost.h>
 
 #define L(text) sett_layout_parse(b, text)
 
@@ -30,7 +30,7 @@ static void swizzles(sett_build *b)
 
 static int bank_ways(const sett_layout *threads, const sett_layout *tile)
 {
-    return sett_layout_facts(threads, .tensor = tile, .dtype = SETT_F32)->bank_ways;
+    return sett_access_cost(threads, .tensor = tile, .dtype = SETT_F32)->bank_ways;
 }
 
 static void shared_memory(sett_build *b)

@@ -34,7 +34,7 @@ static void fetch(const operand x[2], sett_arg k)
 static void keep(sett_tiled_copy *copy, const operand x[2], sett_arg stage)
 {
     for (int i = 0; i < 2; i++)
-        sett_copy_by(copy, x[i].held, sett_slice(x[i].to, ALL, ALL, ALL, stage));
+        sett_copy(copy, x[i].held, sett_slice(x[i].to, ALL, ALL, ALL, stage));
 }
 
 static void gemm_int8(sett_build *b, const void *user)
@@ -69,8 +69,8 @@ static void gemm_int8(sett_build *b, const void *user)
     sett_for (b, k, 0, sett_ceil_div(K, DEPTH), 1) {
         sett_val *s = sett_mod(k, STAGES), *next = sett_add(k, 1);
         fetch(x, SETT_A(next)); /* comes while this tile is multiplied */
-        sett_copy_by(loadA, sett_partition_S(fromA, sett_slice(x[0].smem, ALL, ALL, s)), sett_retile(fromA, rA));
-        sett_copy_by(loadB, sett_partition_S(fromB, sett_slice(x[1].smem, ALL, ALL, s)), sett_retile(fromB, rB));
+        sett_copy(loadA, sett_partition_S(fromA, sett_slice(x[0].smem, ALL, ALL, s)), sett_retile(fromA, rA));
+        sett_copy(loadB, sett_partition_S(fromB, sett_slice(x[1].smem, ALL, ALL, s)), sett_retile(fromB, rB));
         sett_gemm(mma, acc, rA, rB, acc);
         keep(copy, x, SETT_A(sett_mod(next, STAGES))); /* all have read it: they met since */
         sett_sync_threads(b);

@@ -26,7 +26,7 @@ static void fetch(sett_build *b, sett_tiled_copy *copy, sett_thr_copy *mine, con
 {
     for (int i = 0; i < 2; i++) {
         sett_tensor *crd = sett_partition_S(mine, sett_slice(x[i].crd, ALL, ALL, k));
-        sett_copy_by(copy, sett_partition_S(mine, sett_slice(x[i].gmem, ALL, ALL, k)), sett_partition_D(mine, sett_slice(x[i].smem, ALL, ALL, s)),
+        sett_copy(copy, sett_partition_S(mine, sett_slice(x[i].gmem, ALL, ALL, k)), sett_partition_D(mine, sett_slice(x[i].smem, ALL, ALL, s)),
             .pred = sett_elem_less(crd, x[i].extent), .zfill = true);
     }
     sett_cp_async_commit_group(b);
@@ -71,8 +71,8 @@ static void gemm_mma(sett_build *b, const void *user)
         sett_sync_threads(b);                       /* for all; and all have read the stage that is written next */
         sett_val *next = sett_add(k, p->stages - 1), *s = sett_mod(k, p->stages);
         fetch(b, copy, mover, x, SETT_A(next), SETT_A(sett_mod(next, p->stages)));
-        sett_copy_by(loadA, sett_partition_S(fromA, sett_slice(sA, ALL, ALL, s)), sett_retile(fromA, rA));
-        sett_copy_by(loadB, sett_partition_S(fromB, sett_slice(sB, ALL, ALL, s)), sett_retile(fromB, rB));
+        sett_copy(loadA, sett_partition_S(fromA, sett_slice(sA, ALL, ALL, s)), sett_retile(fromA, rA));
+        sett_copy(loadB, sett_partition_S(fromB, sett_slice(sB, ALL, ALL, s)), sett_retile(fromB, rB));
         sett_gemm(mma, acc, rA, rB, acc);
     }
     sett_store(tC, sett_to(sett_load(acc), SETT_F16), .pred = sett_elem_less(crd, T(M, N)));

@@ -22,7 +22,7 @@ static operand tiles(sett_build *b, sett_tensor *x, sett_val *rows, sett_val *K,
 static void fetch(sett_tiled_copy *copy, sett_thr_copy *mine, const operand *x, sett_val *k)
 {
     sett_tensor *crd = sett_partition_S(mine, sett_slice(x->crd, ALL, ALL, k));
-    sett_copy_by(copy, sett_partition_S(mine, sett_slice(x->gmem, ALL, ALL, k)), sett_partition_D(mine, x->smem),
+    sett_copy(copy, sett_partition_S(mine, sett_slice(x->gmem, ALL, ALL, k)), sett_partition_D(mine, x->smem),
         .pred = sett_elem_less(crd, x->extent), .zfill = true);
 }
 

@@ -13,11 +13,11 @@ typedef struct operands {
 } operands;
 
 /* Called once for each of the parts in which a thread's sums are stored. */
-static sett_val *epilogue(const sett_gemm_place *at, sett_val *sums, void *user)
+static sett_val *epilogue(const sett_epilogue_tile *at, sett_val *sums, void *user)
 {
     const operands *x = user;
-    sett_val *in = sett_elem_less(sett_gemm_part(at, x->crd), x->extent);
-    sett_val *scale = sett_load(sett_gemm_part(at, x->scale), .pred = in), *bias = sett_load(sett_gemm_part(at, x->bias), .pred = in);
+    sett_val *in = sett_elem_less(sett_epilogue_partition(at, x->crd), x->extent);
+    sett_val *scale = sett_load(sett_epilogue_partition(at, x->scale), .pred = in), *bias = sett_load(sett_epilogue_partition(at, x->bias), .pred = in);
     return sett_max(sett_fma(sums, scale, bias), 0.0);
 }
 

@@ -31,7 +31,7 @@ typedef struct parts {
 static void load(sett_tma *tma, sett_tensor *tiles, sett_val *i, sett_tensor *ring, sett_pipeline_state *put)
 {
     sett_pipeline_state *stage = sett_producer_acquire_and_advance(put);
-    sett_tma_load(tma, sett_slice(tiles, ALL, ALL, i), sett_slice(ring, ALL, ALL, sett_stage(stage)), sett_pipeline_barrier(stage));
+    sett_tma_load(tma, sett_slice(tiles, ALL, ALL, i), sett_slice(ring, ALL, ALL, sett_pipeline_stage(stage)), sett_pipeline_barrier(stage));
 }
 
 static void produce(sett_build *b, const parts *t)
@@ -62,15 +62,15 @@ static void scores(sett_build *b, const flash *f, sett_tensor *s)
 {
     sett_consumer_wait(f->keys);
     sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(f->qk_mine, f->t->q));
-    sett_tensor *fk = sett_make_fragment_B(f->qk, sett_partition_B(f->qk_mine, sett_slice(f->t->k, ALL, ALL, sett_stage(f->keys))));
-    sett_gemm(f->qk, s, fq, fk, s, .fresh = true);
+    sett_tensor *fk = sett_make_fragment_B(f->qk, sett_partition_B(f->qk_mine, sett_slice(f->t->k, ALL, ALL, sett_pipeline_stage(f->keys))));
+    sett_gemm(f->qk, s, fq, fk, s, .overwrite = true);
     sett_mma_commit(b);
 }
 
 static void update(sett_build *b, const flash *f)
 {
     sett_consumer_wait(f->values);
-    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(f->pv_mine, sett_slice(f->t->v, ALL, ALL, sett_stage(f->values))));
+    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(f->pv_mine, sett_slice(f->t->v, ALL, ALL, sett_pipeline_stage(f->values))));
     sett_gemm(f->pv, f->o, f->p, fv, f->o);
     sett_mma_commit(b);
 }
@@ -109,16 +109,16 @@ static void loop(sett_build *b, const flash *f)
     sett_tensor *crd = sett_partition_C(sett_get_slice(f->qk, sett_thread_idx(b, 0)), sett_identity_tensor(b, ROWS, KEYS));
     scores(b, f, f->s[0]);
     sett_mma_wait(b, 0);
-    sett_consumer_release(f->keys), sett_advance(f->keys);
+    sett_consumer_release(f->keys), sett_pipeline_advance(f->keys);
     keep(f, softmax(f, sett_where(sett_elem_less(crd, T(ALL, left)), sett_load(f->s[0]), -INFINITY), &fade)); /* keys past the end weigh nothing */
     sett_for (b, i, 1, f->t->tiles, 1) {
         scores(b, f, f->s[1]);           /* in flight: S of the next keys, */
         update(b, f);                    /* and O += P V of these */
         sett_mma_wait(b, 1);             /* S has come */
-        sett_consumer_release(f->keys), sett_advance(f->keys);
+        sett_consumer_release(f->keys), sett_pipeline_advance(f->keys);
         sett_val *p = softmax(f, sett_load(f->s[1]), &fade);
         sett_mma_wait(b, 0);             /* O and P are free */
-        sett_consumer_release(f->values), sett_advance(f->values);
+        sett_consumer_release(f->values), sett_pipeline_advance(f->values);
         sett_store(f->o, sett_mul(sett_load(f->o), fade));
         keep(f, p);
     }
@@ -137,7 +137,7 @@ static void store(sett_build *b, const flash *f, sett_val *warp, sett_val *group
     sett_val *sum = sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4);
     sett_store(out, sett_to(sett_mul(sett_load(f->o), t->o->exact ? sett_rcp(sum) : sett_rcp_approx(sum)), t->o->dtype));
     sett_barrier(b, sett_add(group, 1), GROUP); /* the group's products have read them */
-    sett_copy_by(r2s, sett_retile(mine, out), sett_partition_D(mine, sO));
+    sett_copy(r2s, sett_retile(mine, out), sett_partition_D(mine, sO));
     sett_fence_view_async_shared(b);
     sett_barrier(b, sett_add(group, 1), GROUP);
     sett_if (b, sett_eq(sett_mod(warp, 4), 0)) {
@@ -216,10 +216,10 @@ void sett_attention(sett_build *b, const void *user)
     for (int i = 0; i < 3; i++)
         *pipe[i] = sett_pipeline_tma_async(b, .stages = i ? STAGES : 1, .tx_bytes = sett_tma_bytes(from[i]), .consumers = SETT_WARP_GROUPS(ROWS / 64), .defer_sync = true);
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
     run(b, &t);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(d), P(exact)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(d), P(exact)};
 FAMILY_OF(attention, params, "sm_90a");

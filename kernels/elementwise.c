@@ -65,7 +65,7 @@ void sett_elementwise(sett_build *b, const void *user)
         sett_block_idx(b, 1), sett_block_idx(b, 0)};
     sett_grid(b, sett_ceil_div(N, n), sett_ceil_div(M, m));
     sett_block(b, o.thr_m * o.thr_n);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
     if (o.exact) {
         sett_store(mine(&l, C), result(&o, sett_load(mine(&l, A)), sett_load(mine(&l, B))));
         return;
@@ -76,5 +76,5 @@ void sett_elementwise(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_elementwise_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(op), P(relu), P(thr_m), P(thr_n), P(val_m), P(exact)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(op), P(relu), P(thr_m), P(thr_n), P(val_m), P(exact)};
 FAMILY(elementwise, params);

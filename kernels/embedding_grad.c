@@ -29,7 +29,7 @@ void sett_embedding_grad(sett_build *b, const void *user)
     sett_tensor *dW = sett_param(b, "dW", o.dtype, sett_row_major(b, V, o.cols), .align = 16);
     sett_grid(b, sett_ceil_div(N, o.tokens));
     sett_block(b, o.cols / vec, o.tokens);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
     sett_val *token = sett_add(sett_mul(sett_block_idx(b, 0), o.tokens), sett_thread_idx(b, 1)), *t = sett_thread_idx(b, 0);
     sett_arg tile = sett_tuple(b, 1, vec);
     sett_if (b, sett_lt(token, N)) {
@@ -39,5 +39,5 @@ void sett_embedding_grad(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_embedding_grad_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(tokens)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(tokens)};
 FAMILY(embedding_grad, params);

@@ -15,7 +15,7 @@ static int bytes_of(sett_dtype t)
 /* Of C, of a tile. */
 static int columns(const sett_gemm_wgmma_options *o)
 {
-    return o->gated ? o->bn / 2 : o->bn;
+    return o->swiglu ? o->bn / 2 : o->bn;
 }
 
 /* Blocks that share B. */
@@ -68,7 +68,7 @@ static int most_stages(const sett_gemm_wgmma_options *o)
 static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
 {
     enum { SHARE = 32 };
-    const int64_t high = (int64_t)o->bm * cluster_of(o), wide = o->gated ? bn / 2 : bn;
+    const int64_t high = (int64_t)o->bm * cluster_of(o), wide = o->swiglu ? bn / 2 : bn;
     const int64_t tiles = ((o->m + high - 1) / high) * ((o->n + wide - 1) / wide);
     return (tiles + o->clusters - 1) / o->clusters * (bn + SHARE);
 }
@@ -80,7 +80,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     sett__either(&o->clusters, 132 / cluster_of(o));
     if (o->bn)
         return;
-    int best = o->c == SETT_F32 && !o->gated ? 128 : 256;
+    int best = o->c == SETT_F32 && !o->swiglu ? 128 : 256;
     for (o->bn = best; o->m && o->n && o->bn >= 64; o->bn -= 64)
         if (has_columns(o) && most_stages(o) >= 2 && cost(o, o->bn) < cost(o, best))
             best = o->bn;
@@ -97,13 +97,13 @@ static void settle(void *options, choice *c)
     if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2)
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2", sett_dtype_name(o->c));
     sett__in_range(c, "scaled", o->scaled, 0, 1);
-    sett__in_range(c, "gated", o->gated, 0, 1);
+    sett__in_range(c, "swiglu", o->swiglu, 0, 1);
     sett__in_range(c, "residual", o->residual, 0, 1);
     sett__in_range(c, "m", o->m, 0, INT_MAX);
     sett__in_range(c, "n", o->n, 0, INT_MAX);
     sett__in_range(c, "clusters", o->clusters, 0, 1 << 20);
-    if (o->gated && (o->scaled || t == SETT_I8))
-        REFUSE(c, ".gated is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
+    if (o->swiglu && (o->scaled || t == SETT_I8))
+        REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
     if (*c->why)
         return;
     choose_tile(o);
@@ -113,7 +113,7 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     if (!has_columns(o))
-        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->gated ? "half of it is" : "it is", panel_of(o), sett_dtype_name(o->c));
+        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->swiglu ? "half of it is" : "it is", panel_of(o), sett_dtype_name(o->c));
     const int most = most_stages(o);
     if (most < 2)
         REFUSE(c, ".bn is %d: with C of %s two stages have no room", o->bn, sett_dtype_name(o->c));
@@ -123,13 +123,13 @@ static void settle(void *options, choice *c)
     o->m = o->n = 0; /* the same tile is the same kernel */
 }
 
-struct sett_gemm_place {
+struct sett_epilogue_tile {
     sett_thr_copy *thread; /* of the copy from registers to the tile */
     sett_arg row, tiler, tile; /* the tile's first row, and the tile from there on */
     int part;
 };
 
-sett_tensor *sett_gemm_part(const sett_gemm_place *p, sett_tensor *whole)
+sett_tensor *sett_epilogue_partition(const sett_epilogue_tile *p, sett_tensor *whole)
 {
     return sett_slice(sett_partition_S(p->thread, sett_local_tile(sett_domain_offset(whole, p->row, 0), p->tiler, p->tile)), T(ALL, p->part), 0, 0);
 }
@@ -148,12 +148,12 @@ typedef struct parts {
 } parts;
 
 /* One load of B's tile: its place in shared memory, (TMA,stages), and its coordinates, (TMA,k). In a cluster block `part` loads one half of
- * the rows for both blocks. Of .gated part 0 is the gate's rows, and part 1 those of up, which are N rows further on in B. In a block by
- * itself, without .gated, part 0 is the whole tile. */
+ * the rows for both blocks. Of .swiglu part 0 is the gate's rows, and part 1 those of up, which are N rows further on in B. In a block by
+ * itself, without .swiglu, part 0 is the whole tile. */
 static void part_of_b(sett_build *b, const parts *t, sett_arg n, sett_val *part, sett_tensor **sB, sett_tensor **gB)
 {
     sett_tensor *rows = sett_tma_tensor(t->tb);
-    if (t->o->gated) {
+    if (t->o->swiglu) {
         rows = sett_local_tile(sett_domain_offset(rows, sett_mul(part, t->N), 0), T(columns(t->o), t->bk), T(n, ALL));
         sett_tma_partition(t->tb, 0, NULL, sett_local_tile(t->b, T(columns(t->o), t->bk), T(part, 0)), rows, sB, gB);
     } else {
@@ -164,7 +164,7 @@ static void part_of_b(sett_build *b, const parts *t, sett_arg n, sett_val *part,
 
 static void produce(sett_build *b, const parts *t)
 {
-    const int cluster = cluster_of(t->o), loads = t->o->gated && cluster == 1 ? 2 : 1;
+    const int cluster = cluster_of(t->o), loads = t->o->swiglu && cluster == 1 ? 2 : 1;
     sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_val *both = cluster == 2 ? sett_const(b, SETT_I32, 3) : NULL;
@@ -177,11 +177,11 @@ static void produce(sett_build *b, const parts *t)
             part_of_b(b, t, sett_get(at, 1), cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, i), &sB[i], &gB[i]);
         sett_for (b, k, 0, t->ktiles, 1) {
             sett_producer_acquire(put);
-            sett_val *s = sett_stage(put);
+            sett_val *s = sett_pipeline_stage(put);
             sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_local_tile(sett_slice(t->a, ALL, ALL, s), T(t->o->bm, t->bk), T(0, 0)), sett_pipeline_barrier(put));
             for (int i = 0; i < loads; i++)
                 sett_tma_load(t->tb, sett_slice(gB[i], ALL, k), sett_slice(sB[i], ALL, s), sett_pipeline_barrier(put), .mask = both);
-            sett_advance(put);
+            sett_pipeline_advance(put);
         }
         sett_advance_to_next_work(w);
     }
@@ -198,14 +198,14 @@ static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *
 static void k_block(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_pipeline_state *get, bool first)
 {
     sett_consumer_wait(get);
-    sett_val *s = sett_stage(get);
+    sett_val *s = sett_pipeline_stage(get);
     sett_tensor *fA = sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
     sett_tensor *fB = sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(t->b, ALL, ALL, s)));
-    sett_gemm(mma, acc, fA, fB, acc, .fresh = first);
+    sett_gemm(mma, acc, fA, fB, acc, .overwrite = first);
     sett_mma_commit(b);
 }
 
-/* The sums of columns [0, columns), or behind them, of .gated: a fragment of a tile of so many. */
+/* The sums of columns [0, columns), or behind them, of .swiglu: a fragment of a tile of so many. */
 static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int half)
 {
     const int n = columns(t->o);
@@ -213,19 +213,19 @@ static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int
 }
 
 /* Panel i of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC. */
-static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2s, sett_gemm_place *place, sett_tensor *const from[2], sett_tensor *sC)
+static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2s, sett_epilogue_tile *place, sett_tensor *const from[2], sett_tensor *sC)
 {
     const int each = each_of(t->o), parts_of = panel_of(t->o) / 2 / each;
     sett_tensor *held = sett_make_rmem_tensor(b, t->o->c, each);
     for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
         place->part = j;
-        sett_arg shape = sett_shape(sett_slice(sett_partition_S(place->thread, t->c), T(ALL, j), 0, 0)); /* as sett_gemm_part gives it */
+        sett_arg shape = sett_shape(sett_slice(sett_partition_S(place->thread, t->c), T(ALL, j), 0, 0)); /* as sett_epilogue_partition gives it */
         sett_val *sums = sett_load(sett_slice(from[0], T(ALL, j), 0, 0));
         if (from[1])
             sums = sett_mul(sett__silu(sums), sett_load(sett_slice(from[1], T(ALL, j), 0, 0)));
         sett_val *x = t->then(place, sett_reshape(sums, shape), t->user);
         sett_store(held, sett_reshape(sett_to(x, t->o->c), each));
-        sett_copy_by(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
+        sett_copy(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
     }
 }
 
@@ -238,11 +238,11 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
     sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
     sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
-    sett_tensor *from[2] = {sett_retile(to, t->o->gated ? sums_of(b, t, acc, 0) : acc), t->o->gated ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
+    sett_tensor *from[2] = {sett_retile(to, t->o->swiglu ? sums_of(b, t, acc, 0) : acc), t->o->swiglu ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
     sett_tensor *sC = sett_partition_D(to, t->c);
     sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
     sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
-    sett_gemm_place place = {.thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
+    sett_epilogue_tile place = {.thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
@@ -268,15 +268,15 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_while (b, sett_is_valid_tile(w)) {
-        sett_state_set(get, sett_at(stages, 0));
+        sett_pipeline_state_set(get, sett_at(stages, 0));
         sett_set(stages, sett_add(sett_at(stages, 0), t->ktiles), 0);
         k_block(b, t, mma, mine, acc, get, true);
-        sett_state_copy(get, done), sett_advance(get);
+        sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
         sett_for (b, k, 1, t->ktiles, 1) {
             k_block(b, t, mma, mine, acc, get, false);
             sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
             sett_consumer_release(done);
-            sett_state_copy(get, done), sett_advance(get);
+            sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
         }
         sett_mma_wait(b, 0);
         sett_consumer_release(done);
@@ -294,14 +294,14 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bn, t->bk, o->stages), 1024);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of(o), columns(o)), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bm, t->bk), .tile = T(o->bm, t->bk));
-    t->tb = o->gated ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
+    t->tb = o->swiglu ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
                      : sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = cluster);
-    const int bytes = sett_tma_bytes(t->ta) + (1 + o->gated) * sett_tma_bytes(t->tb);
+    const int bytes = sett_tma_bytes(t->ta) + (1 + o->swiglu) * sett_tma_bytes(t->tb);
     const int high = stored_rows(o);
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, high, panel), .tile = T(high, panel));
     t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
         .multicast = cluster == 2, .relaxed = true);
-    sett__begin(b, o->plain);
+    sett__begin(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (groups == 2) /* of 384 threads each has 168, of 256 what it needs */
@@ -327,16 +327,16 @@ typedef struct terms {
     void *user;
 } terms;
 
-static sett_val *epilogue_of_terms(const sett_gemm_place *at, sett_val *acc, void *user)
+static sett_val *epilogue_of_terms(const sett_epilogue_tile *at, sett_val *acc, void *user)
 {
     const terms *s = user;
-    sett_val *in = sett_elem_less(sett_gemm_part(at, s->crd), s->extent), *x = acc;
+    sett_val *in = sett_elem_less(sett_epilogue_partition(at, s->crd), s->extent), *x = acc;
     if (s->by_row)
-        x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_gemm_part(at, s->by_row), .pred = in)), sett_load(sett_gemm_part(at, s->by_column), .pred = in));
+        x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_epilogue_partition(at, s->by_row), .pred = in)), sett_load(sett_epilogue_partition(at, s->by_column), .pred = in));
     if (s->then)
         x = s->then(at, x, s->user);
     if (s->residual)
-        x = sett_add(sett_to(x, SETT_F32), sett_to(sett_load(sett_gemm_part(at, s->residual), .pred = in), SETT_F32));
+        x = sett_add(sett_to(x, SETT_F32), sett_to(sett_load(sett_epilogue_partition(at, s->residual), .pred = in), SETT_F32));
     return x;
 }
 
@@ -353,7 +353,7 @@ void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, se
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K");
-    sett_tensor *A = operand(b, "A", o.dtype, M, K), *B = operand(b, "B", o.dtype, o.gated ? sett_mul(N, 2) : N, K);
+    sett_tensor *A = operand(b, "A", o.dtype, M, K), *B = operand(b, "B", o.dtype, o.swiglu ? sett_mul(N, 2) : N, K);
     terms s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N), .then = then, .user = data};
     s.residual = o.residual ? operand(b, "R", o.c, M, N) : NULL;
     sett_tensor *C = operand(b, "C", o.c, M, N);
@@ -379,5 +379,5 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(c), P(scaled), P(bn), P(stages), P(clusters), P(gated), P(residual), P(bm), P(m), P(n)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), P(bn), P(stages), P(clusters), P(swiglu), P(residual), P(bm), P(m), P(n)};
 FAMILY_OF(gemm_wgmma, params, "sm_90a");

@@ -97,6 +97,9 @@ int sett__row_threads(sett_dtype t, int cols)
 }
 
 /* ---- options ----------------------------------------------------------------------------------------- */
+const sett_family_renamed sett__renamed[SETT__N_RENAMED] = {
+    {"plain", "no_pdl"}, {"each", "vectors_per_thread"}, {"each", "values_per_thread"}, {"gated", "swiglu"}};
+
 /* 90 of "sm_90a", 0 of "cpu". */
 static int sm_of(const char *target)
 {
@@ -116,7 +119,7 @@ static bool is_target(const char *target)
 typedef struct common {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
 } common;
 
 /* A copy of what the caller's header knows, the rest 0, settled. */
@@ -136,7 +139,7 @@ static void settle(const kernel *k, const void *user, const char *target, void *
     memcpy(options, &known, sizeof known);
     common first;
     memcpy(&first, options, sizeof first);
-    sett__in_range(c, "plain", first.plain, 0, 1);
+    sett__in_range(c, "no_pdl", first.no_pdl, 0, 1);
     k->settle(options, c);
 }
 
@@ -243,9 +246,9 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
 }
 
 /* ---- parts of kernels ------------------------------------------------------------------------------------ */
-void sett__begin(sett_build *b, int plain)
+void sett__begin(sett_build *b, int no_pdl)
 {
-    if (plain)
+    if (no_pdl)
         return;
     sett_griddepcontrol_launch_dependents(b);
     sett_griddepcontrol_wait(b);

@@ -21,6 +21,10 @@ typedef struct kernel {
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
     sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__attention;
 
+/* Former names of options, of all families: a row is of those that have the present one. */
+enum { SETT__N_RENAMED = 4 };
+extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
+
 /* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
 #define FAMILY(kernel_, params_) FAMILY_OF(kernel_, params_, NULL)
 #define FAMILY_OF(kernel_, params_, only_) \
@@ -32,13 +36,15 @@ extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_
         .defaults = &kernel_##_defaults, \
         .params = params_, \
         .n_params = sizeof params_ / sizeof *params_, \
-        .choose = sett_kernels_choose}; \
+        .choose = sett_kernels_choose, \
+        .renamed = sett__renamed, \
+        .n_renamed = SETT__N_RENAMED}; \
     const kernel sett__##kernel_ = {&sett_##kernel_##_family, settle, only_}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */
 bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *options);
 /* What each begins with after it has declared its parameters. */
-void sett__begin(sett_build *, int plain);
+void sett__begin(sett_build *, int no_pdl);
 
 /* ---- rules of options ---------------------------------------------------------------------------- */
 #define REFUSE(c, ...) sett__kernel_refuse(c, __VA_ARGS__)

@@ -41,7 +41,7 @@ void sett_layer_norm(sett_build *b, const void *user)
     sett_val *eps = sett_scalar(b, "eps", SETT_F32);
     sett_grid(b, sett_ceil_div(M, o.warps * o.rows));
     sett_block(b, o.threads * o.warps);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
 
     sett_layout *wide = sett__wide(b, o.threads, vec, rest);
 #define MINE(t_) sett__part(t_, SETT_A(0), all, wide, lane)
@@ -68,5 +68,5 @@ void sett_layer_norm(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_layer_norm_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(residual), P(threads), P(warps), P(rows)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), P(threads), P(warps), P(rows)};
 FAMILY(layer_norm, params);

@@ -81,7 +81,7 @@ static void in_shared_memory(sett_build *b, const work *w)
     sett_val *row = sett_block_idx(b, 0);
     sett_grid(b, w->M);
     sett_block(b, w->o->threads);
-    sett__begin(b, w->o->plain);
+    sett__begin(b, w->o->no_pdl);
 #define MINE(t_) sett_slice(sett_composition(t_, w->wide), w->t, ALL)
     /* Each thread uses what it copied itself, so no barrier stands between. */
     sett_tensor *s = MINE(sett_make_smem_tensor(b, w->o->dtype, sett_make_layout(b, T1(w->o->cols)), 16));
@@ -104,7 +104,7 @@ static void in_registers(sett_build *b, const work *w)
         period /= 2;
     sett_grid(b, period, sett_ceil_div(w->M, period * o->rows));
     sett_block(b, o->threads);
-    sett__begin(b, o->plain);
+    sett__begin(b, o->no_pdl);
 
     sett_val *first = sett_add(sett_block_idx(b, 0), sett_mul(sett_block_idx(b, 1), period * o->rows));
     sett_arg skip = sett_peel(sett_slice(w->of[X], first, ALL), 16).skip, end = sett_add(skip, o->cols);
@@ -140,5 +140,5 @@ void sett_rms_norm(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_rms_norm_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(residual), P(threads), P(rows), P(registers)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), P(threads), P(rows), P(registers)};
 FAMILY(rms_norm, params);

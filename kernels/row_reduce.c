@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block a row, in rounds of `each` accesses a thread; then shuffles and a slot of shared memory a warp. */
+/* One block a row, in rounds of `vectors_per_thread` accesses a thread; then shuffles and a slot of shared memory a warp. */
 #include "kernels.h"
 
 static void settle(void *options, choice *c)
@@ -10,8 +10,8 @@ static void settle(void *options, choice *c)
     sett__is_zero(c, "reserved", o->reserved);
     sett__either(&o->threads, 128);
     sett__whole_warps(c, o->threads);
-    sett__either(&o->each, 16 / sett__vec(o->dtype)); /* 16 elements a round */
-    sett__in_range(c, "each", o->each, 1, 16);
+    sett__either(&o->vectors_per_thread, 16 / sett__vec(o->dtype)); /* 16 elements a round */
+    sett__in_range(c, "vectors_per_thread", o->vectors_per_thread, 1, 16);
 }
 
 void sett_row_reduce(sett_build *b, const void *user)
@@ -19,19 +19,19 @@ void sett_row_reduce(sett_build *b, const void *user)
     sett_row_reduce_options o;
     if (!sett__kernel_options(b, &sett__row_reduce, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), tile = o.threads * vec * o.each;
+    const int vec = sett__vec(o.dtype), tile = o.threads * vec * o.vectors_per_thread;
     const double initial = sett__initial(o.op);
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N"), *row = sett_block_idx(b, 0), *t = sett_thread_idx(b, 0);
     sett_tensor *X = sett_param(b, "X", o.dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(M)));
     sett_grid(b, M);
     sett_block(b, o.threads);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
 
-    sett_layout *wide = sett__wide(b, o.threads, vec, o.each);
+    sett_layout *wide = sett__wide(b, o.threads, vec, o.vectors_per_thread);
     sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16);
     sett_val *end = sett_add(x.skip, N);
-    sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, sett_make_layout(b, T1(T(vec, o.each))));
+    sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, sett_make_layout(b, T1(T(vec, o.vectors_per_thread))));
     sett_fill(acc, initial);
     sett_for (b, i, 0, sett_ceil_div(end, tile), 1) {
         sett_tensor *at = sett__part(sett_identity_tensor(b, T1(end)), SETT_A(i), tile, wide, t);
@@ -45,5 +45,5 @@ void sett_row_reduce(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_row_reduce_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(op), P(threads), P(each)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(op), P(threads), P(vectors_per_thread)};
 FAMILY(row_reduce, params);

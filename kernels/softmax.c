@@ -26,7 +26,7 @@ void sett_softmax(sett_build *b, const void *user)
     sett_tensor *Y = sett_param(b, "Y", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
     sett_grid(b, M);
     sett_block(b, o.threads);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
 
     sett_layout *wide = sett__wide(b, o.threads, vec, rest);
     sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16), y = sett_peel(sett_slice(Y, row, ALL), 16);
@@ -45,5 +45,5 @@ void sett_softmax(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_softmax_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(cols), P(threads)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(threads)};
 FAMILY(softmax, params);

@@ -50,11 +50,11 @@ void sett_transpose(sett_build *b, const void *user)
     else
         sett_grid(b, sett_ceil_div(N, o.tile), sett_ceil_div(M, o.tile));
     sett_block(b, o.tile, o.rows);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
     sett_val *z = sett_block_idx(b, 2);
     move(b, &o, B ? sett_slice(X, z, ALL, ALL) : X, B ? sett_slice(Y, z, ALL, ALL) : Y, M, N);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_transpose_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(batched), P(tile), P(rows)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(batched), P(tile), P(rows)};
 FAMILY(transpose, params);

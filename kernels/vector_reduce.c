@@ -13,17 +13,17 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "blocks", o->blocks, 1, 1 << 16);
     if (!*c->why && o->blocks % o->threads)
         REFUSE(c, ".blocks is %d: a multiple of the %d threads", o->blocks, o->threads);
-    sett__either(&o->each, 16 / sett__vec(o->dtype)); /* 16 elements a round */
-    sett__in_range(c, "each", o->each, 1, 16);
+    sett__either(&o->vectors_per_thread, 16 / sett__vec(o->dtype)); /* 16 elements a round */
+    sett__in_range(c, "vectors_per_thread", o->vectors_per_thread, 1, 16);
 }
 
 /* What this thread has of this block's tiles, which lie together. */
 static sett_val *part_of(sett_build *b, const sett_vector_reduce_options *o, sett_tensor *X, sett_val *N)
 {
-    const int vec = sett__vec(o->dtype), tile = o->threads * vec * o->each;
+    const int vec = sett__vec(o->dtype), tile = o->threads * vec * o->vectors_per_thread;
     const double initial = sett__initial(o->op);
-    sett_layout *wide = sett__wide(b, o->threads, vec, o->each);
-    sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, sett_make_layout(b, T1(T(vec, o->each))));
+    sett_layout *wide = sett__wide(b, o->threads, vec, o->vectors_per_thread);
+    sett_tensor *acc = sett_make_rmem_tensor(b, SETT_F32, sett_make_layout(b, T1(T(vec, o->vectors_per_thread))));
     sett_fill(acc, initial);
     sett_arg tiles = sett_ceil_div(N, tile), run_of = sett_ceil_div(tiles, o->blocks);
     sett_val *from = sett_mul(sett_block_idx(b, 0), run_of), *to = sett_min(sett_add(from, run_of), tiles);
@@ -48,7 +48,7 @@ void sett_vector_reduce(sett_build *b, const void *user)
     sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(1)));
     sett_grid(b, o.blocks);
     sett_block(b, o.threads);
-    sett__begin(b, o.plain);
+    sett__begin(b, o.no_pdl);
     sett_val *mine = part_of(b, &o, X, N);
     sett_tensor *last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
     sett_if (b, sett_eq(t, 0)) {
@@ -70,5 +70,5 @@ void sett_vector_reduce(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_vector_reduce_options, member_)
-static const sett_family_param params[] = {P(dtype), P(plain), P(op), P(threads), P(blocks), P(each)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(op), P(threads), P(blocks), P(vectors_per_thread)};
 FAMILY(vector_reduce, params);

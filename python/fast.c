@@ -57,7 +57,7 @@ typedef struct taken {
     bool handle_known;
     int n, device;
     origin from;
-    sett_bind bind[ARGUMENTS];
+    sett_launch_arg bind[ARGUMENTS];
     sett_buf buf[ARGUMENTS];
     PyObject *kept[ARGUMENTS];
 } taken;
@@ -140,7 +140,7 @@ static int bind_tensor(taken *t, int i, const DLTensor *tensor, origin from)
 {
     sett_error err;
     const bool first = t->device < 0;
-    if (sett_bind_dltensor(t->k->kernel, i, tensor, &t->buf[i], &t->bind[i], &t->device, &err))
+    if (sett_launch_arg_dltensor(t->k->kernel, i, tensor, &t->buf[i], &t->bind[i], &t->device, &err))
         return fail(t->k->st, err.status, err.text);
     if (first && t->device >= 0 && !t->from.type)
         t->from = from;
@@ -234,9 +234,9 @@ static int take_large(taken *t, int i, PyObject *arg)
 {
     const sett_dtype d = number_type(t, i);
     if (d == SETT_U64) { /* a launch takes the pattern */
-        t->bind[i] = sett_bind_i((long long)PyLong_AsUnsignedLongLong(arg));
+        t->bind[i] = sett_launch_arg_int((long long)PyLong_AsUnsignedLongLong(arg));
     } else if (d == SETT_F16 || d == SETT_BF16 || d == SETT_TF32 || d == SETT_F32 || d == SETT_F64) {
-        t->bind[i] = sett_bind_f(PyLong_AsDouble(arg));
+        t->bind[i] = sett_launch_arg_float(PyLong_AsDouble(arg));
     } else {
         return too_large(t, i);
     }
@@ -251,7 +251,7 @@ static int take_integer(taken *t, int i, PyObject *arg)
         return -1;
     if (overflow)
         return take_large(t, i, arg);
-    t->bind[i] = sett_bind_i(n);
+    t->bind[i] = sett_launch_arg_int(n);
     return n < 0 && number_type(t, i) == SETT_U64 ? too_large(t, i) : 0;
 }
 
@@ -261,7 +261,7 @@ static int take_struct(taken *t, int i, PyObject *arg)
     Py_ssize_t len;
     if (!(t->kept[i] = PyBytes_FromObject(arg)) || PyBytes_AsStringAndSize(t->kept[i], &bytes, &len))
         return -1;
-    t->bind[i] = sett_bind_struct(bytes, (size_t)len);
+    t->bind[i] = sett_launch_arg_struct(bytes, (size_t)len);
     return 0;
 }
 
@@ -286,7 +286,7 @@ static int take_other(taken *t, int i, PyObject *arg)
     const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
     if (number) { /* NumPy's Boolean is no integer */
         const bool truth = name && !strncmp(name, "bool", 4) && number_type(t, i) == SETT_BOOL;
-        t->bind[i] = truth ? sett_bind_i(f != 0) : sett_bind_f(f);
+        t->bind[i] = truth ? sett_launch_arg_int(f != 0) : sett_launch_arg_float(f);
         Py_XDECREF(type);
         return 0;
     }
@@ -299,7 +299,7 @@ static int take(taken *t, int i, PyObject *arg)
 {
     t->kept[i] = NULL;
     if (PyFloat_Check(arg)) {
-        t->bind[i] = sett_bind_f(PyFloat_AsDouble(arg));
+        t->bind[i] = sett_launch_arg_float(PyFloat_AsDouble(arg));
         return 0;
     }
     if (PyLong_Check(arg))
@@ -309,7 +309,7 @@ static int take(taken *t, int i, PyObject *arg)
         const view *v = (const view *)arg;
         if (take(t, i, v->of))
             return -1;
-        if (t->bind[i].kind != SETT_BIND_BUF)
+        if (t->bind[i].kind != SETT_LAUNCH_ARG_BUF)
             return refuse(t->k, i, SETT_E_BIND, "a view of what is no tensor");
         const char *why = view_as(&t->buf[i], (sett_dtype)v->dtype);
         return why ? refuse(t->k, i, SETT_E_DTYPE, why) : 0;
@@ -343,7 +343,7 @@ static int take_named(taken *t, PyObject *key, PyObject *arg)
         return fail(t->k->st, SETT_E_BIND, text);
     }
     for (; t->n <= i; t->n++)
-        t->kept[t->n] = NULL, t->bind[t->n] = (sett_bind){.kind = 0};
+        t->kept[t->n] = NULL, t->bind[t->n] = (sett_launch_arg){.kind = 0};
     return take(t, i, arg);
 }
 
@@ -481,30 +481,30 @@ static PyObject *kernel_engine(PyObject *self, void *unused)
 /* ---- prepared calls -------------------------------------------------------------------------------------- */
 /* One argument as it was committed, and what keeps it alive. */
 typedef struct held {
-    sett_bind bind;
+    sett_launch_arg bind;
     sett_buf buf;
     PyObject *alive;
 } held;
 typedef struct call {
     PyObject_HEAD
     kernel *k;
-    sett_call *call;
+    sett_prepared *call;
     origin from; /* type: owned */
     int device, n;
     held *arg;
     atomic_flag busy;
 } call;
 
-static void stage(sett_call *c, int i, const sett_bind *b)
+static void stage(sett_prepared *c, int i, const sett_launch_arg *b)
 {
-    if (b->kind == SETT_BIND_BUF)
-        sett_call_buf(c, i, b->u.t);
-    else if (b->kind == SETT_BIND_INT)
-        sett_call_int(c, i, b->u.i);
-    else if (b->kind == SETT_BIND_FLOAT)
-        sett_call_float(c, i, b->u.f);
-    else if (b->kind == SETT_BIND_STRUCT)
-        sett_call_struct(c, i, b->u.p, b->bytes);
+    if (b->kind == SETT_LAUNCH_ARG_BUF)
+        sett_prepared_buf(c, i, b->u.t);
+    else if (b->kind == SETT_LAUNCH_ARG_INT)
+        sett_prepared_int(c, i, b->u.i);
+    else if (b->kind == SETT_LAUNCH_ARG_FLOAT)
+        sett_prepared_float(c, i, b->u.f);
+    else if (b->kind == SETT_LAUNCH_ARG_STRUCT)
+        sett_prepared_struct(c, i, b->u.p, b->bytes);
 }
 
 /* Takes over what was committed. alive: the capsule of a tensor or the bytes of a struct, else the argument itself. */
@@ -556,7 +556,7 @@ static void call_free(PyObject *o)
     call *c = (call *)o;
     PyObject_GC_UnTrack(o);
     Py_BEGIN_ALLOW_THREADS
-    sett_call_free(c->call);
+    sett_prepared_free(c->call);
     Py_END_ALLOW_THREADS
     for (int i = 0; i < c->n; i++)
         Py_XDECREF(c->arg[i].alive);
@@ -571,13 +571,13 @@ static PyObject *kernel_prepare(PyObject *self, PyObject *args, PyObject *names)
     kernel *k = (kernel *)self;
     sett_error err;
     sett_status s;
-    sett_call *made = NULL;
+    sett_prepared *made = NULL;
     if (take_arguments(&t, k, SETT_DEFAULT_DEVICE, args, names, false))
         return NULL;
     if (t.device == SETT_DEFAULT_DEVICE)
         t.device = k->device;
     Py_BEGIN_ALLOW_THREADS
-    s = sett_call_make_n(k->kernel, t.device, t.n, t.bind, &made, &err);
+    s = sett_prepared_make_n(k->kernel, t.device, t.n, t.bind, &made, &err);
     Py_END_ALLOW_THREADS
     call *c = NULL;
     if (s)
@@ -587,7 +587,7 @@ static PyObject *kernel_prepare(PyObject *self, PyObject *args, PyObject *names)
         if (hold(c, &t, args, names))
             Py_CLEAR(c);
     } else {
-        sett_call_free(made);
+        sett_prepared_free(made);
     }
     drop(&t);
     return (PyObject *)c;
@@ -622,7 +622,7 @@ static PyObject *call_run(PyObject *self, PyObject *args, PyObject *names)
     if (find_stream(c->k->st, stream, c->from, c->device, &handle) || enter(c))
         return NULL;
     sett_status s;
-    WITHOUT_LOCK(s, c->k->engine, sett_call_run(c->call, (sett_stream){c->device, handle}));
+    WITHOUT_LOCK(s, c->k->engine, sett_prepared_run(c->call, (sett_stream){c->device, handle}));
     if (s)
         PyOS_snprintf(text, sizeof text, "%.100s: %s", c->k->name, sett_status_text(s));
     return leave(c, s, text);
@@ -644,10 +644,10 @@ static PyObject *call_bind(PyObject *self, PyObject *args, PyObject *names)
     for (int i = 0; i < t.n; i++)
         stage(c->call, i, &t.bind[i]);
     Py_BEGIN_ALLOW_THREADS
-    s = sett_call_commit(c->call, &err);
+    s = sett_prepared_commit(c->call, &err);
     Py_END_ALLOW_THREADS
     for (int i = 0; i < c->n && s; i++) {
-        if (c->arg[i].bind.kind == SETT_BIND_BUF)
+        if (c->arg[i].bind.kind == SETT_LAUNCH_ARG_BUF)
             c->arg[i].bind.u.t = &c->arg[i].buf;
         stage(c->call, i, &c->arg[i].bind);
     }

@@ -156,6 +156,7 @@ expect 1 '"sett" cannot begin the names of an export' export saxpy --targets sm_
 expect 1 '"9x" cannot begin' export saxpy --targets sm_90a -o "$d/9x"
 expect 1 '"while" cannot begin' export saxpy --targets sm_90a -o "$d/while"
 expect 1 'has no cubin: compile it for a GPU' export saxpy --targets cpu -o "$d/x"
+expect 2 'parameter plain of rms_norm is named no_pdl now' export rms_norm,plain=1 --targets sm_90a -o "$d/x"
 expect 2 'colz is no parameter of rms_norm; did you mean cols' export rms_norm,colz=3 --targets sm_90a -o "$d/x"
 expect 2 'cols=many: no integer, true, false or element type: i1, i8, .*f8E4M3FN' export rms_norm,cols=many --targets sm_90a -o "$d/x"
 expect 2 'scale=many: no number' export "$d/libodd.so:bare_family,threads=32,scale=many" --targets sm_90a -o "$d/x"

@@ -57,7 +57,7 @@ case $b in
 esac
 diff -u tests/abi/libsett.symbols "$b/libsett.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett.symbols tests/abi/"
 # What the headers declare is there, and nothing else: no name that only links, no promise that does not.
-printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/facts.h sett/dlpack.h sett/tvm_ffi.h >"$b/declared.c"
+printf '#include <%s>\n' dlpack/dlpack.h sett/sett.h sett/picture.h sett/cost.h sett/dlpack.h sett/tvm_ffi.h >"$b/declared.c"
 ${CC:-gcc} -std=c11 -E -P -Iinclude -Ithird_party "$b/declared.c" | tr '\n' ' ' | grep -oE 'visibility\("default"\)[^;{]*[;{]' |
     grep -oE '[^a-z0-9_](sett_[a-z0-9_]+)\(' | tr -cd 'a-z0-9_\n' | sort -u >"$b/declared.symbols"
 diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers declare is not what libsett.so exports"
@@ -74,7 +74,7 @@ sed 's/^# *define *[A-Za-z0-9_]*//' "$b/macros" | grep -oE 'sett_[A-Za-z0-9_]+' 
 } | sort -u >"$b/calls"
 grep -ohE 'sett_[A-Za-z0-9_]+' docs/guide.md docs/calls.md | sort -u | comm -23 "$b/calls" - >"$b/calls.missing"
 [ ! -s "$b/calls.missing" ] || complain "docs/guide.md and docs/calls.md lack $(tr '\n' ' ' <"$b/calls.missing")"
-grep -hE '^SETT_API ' include/sett/kernels.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h include/sett/plan.h | grep -oE 'sett_[A-Za-z0-9_]+' |
+grep -hE '^SETT_API ' include/sett/kernels.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h include/sett/graph.h | grep -oE 'sett_[A-Za-z0-9_]+' |
     sort -u - "$b/calls" "$b/libsett.symbols" >"$b/calls.known"
 grep -oE 'sett_[A-Za-z0-9_]+ ?\(' docs/calls.md | tr -d ' (' | sort -u | comm -23 - "$b/calls.known" >"$b/calls.unknown"
 [ ! -s "$b/calls.unknown" ] || complain "docs/calls.md has what no header has: $(tr '\n' ' ' <"$b/calls.unknown")"

@@ -148,11 +148,11 @@ for cc in gcc clang; do
 done
 # In C++ too an argument is what C takes: what only converts to an integer, as a class of halves does, would lose its fraction.
 while read -r call; do
-    printf '#include <sett/sett.h>\nstruct half { operator float() const { return 0.5f; } };\nvoid f(sett_kernel *k, sett_plan *p, sett_buf x, float *y);\nvoid f(sett_kernel *k, sett_plan *p, sett_buf x, float *y)\n{\n    (void)k, (void)p, (void)x, (void)y;\n    %s;\n}\n' "$call" >"$b/user/wrong.cc"
+    printf '#include <sett/sett.h>\nstruct half { operator float() const { return 0.5f; } };\nvoid f(sett_kernel *k, sett_graph *p, sett_buf x, float *y);\nvoid f(sett_kernel *k, sett_graph *p, sett_buf x, float *y)\n{\n    (void)k, (void)p, (void)x, (void)y;\n    %s;\n}\n' "$call" >"$b/user/wrong.cc"
     for cxx in g++ clang++; do
         command -v $cxx >/dev/null || continue
         $cxx -std=c++17 -Iinclude -c "$b/user/wrong.cc" -o "$b/user/wrong.o" 2>"$b/user/wrong.log" && { echo "$cxx: $call was taken"; exit 1; }
-        grep -m 1 error: "$b/user/wrong.log" | grep -qF 'an argument is a number, the address of a sett_buf, SETT_STRUCT(x), or of a plan a name; convert a half to float' ||
+        grep -m 1 error: "$b/user/wrong.log" | grep -qF 'an argument is a number, the address of a sett_buf, SETT_STRUCT(x), or of a graph a name; convert a half to float' ||
             { echo "$call"; cat "$b/user/wrong.log"; exit 1; }
     done
 done <<'END'
@@ -161,9 +161,9 @@ sett_launch(k, sett_stream_of(0, nullptr), nullptr, 0.5L)
 sett_launch(k, sett_stream_of(0, nullptr), nullptr, x)
 sett_launch(k, sett_stream_of(0, nullptr), nullptr, y)
 sett_launch(k, sett_stream_of(0, nullptr), nullptr, __int128(1))
-sett_plan_add(p, k, "norm", nullptr, "x", half())
-sett_plan_set(p, "x", half())
-sett_plan_set(p, 0, 0.5L)
+sett_graph_add(p, k, "norm", nullptr, "x", half())
+sett_graph_set(p, "x", half())
+sett_graph_set(p, 0, 0.5L)
 END
 ${CXX:-g++} -std=c++17 -pedantic -Wall -Wextra -Werror -Iinclude -iquote. tests/fixture/host.cc -o "$b/user/host" "$b/obj/tests/fixture/host_kernel.o" \
     -L"$b" -lsett -Wl,-rpath,"$PWD/$b" && "$b/user/host"

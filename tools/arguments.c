@@ -201,17 +201,17 @@ int arguments_upload(sett_engine *e, sett_stream s, argument *args, int n)
     return code;
 }
 
-int arguments_bind(argument *args, int n, sett_bind *bind)
+int arguments_bind(argument *args, int n, sett_launch_arg *bind)
 {
     for (int i = 0; i < n; i++) {
         argument *a = &args[i];
         char *end = NULL;
         if (!a->info.scalar) {
-            bind[i] = (sett_bind){SETT_BIND_BUF, .u = {.t = &a->buf}};
+            bind[i] = (sett_launch_arg){SETT_LAUNCH_ARG_BUF, .u = {.t = &a->buf}};
             continue;
         }
         bool real = strpbrk(a->number, ".eEnN") != NULL;
-        bind[i] = real ? (sett_bind){SETT_BIND_FLOAT, .u = {.f = strtod(a->number, &end)}} : (sett_bind){SETT_BIND_INT, .u = {.i = strtoll(a->number, &end, 0)}};
+        bind[i] = real ? (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = strtod(a->number, &end)}} : (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = strtoll(a->number, &end, 0)}};
         if (end == a->number || *end)
             return usage("%s=%s: not a number", a->info.name, a->number);
     }

@@ -47,7 +47,7 @@ static void print_text(sett_kernel *k, const sett_benchmark_result *r)
 static int bench_kernel(const options *o, sett_engine *e, sett_stream s, sett_kernel *k)
 {
     argument args[ARGUMENTS_MOST] = {0};
-    sett_bind bind[ARGUMENTS_MOST];
+    sett_launch_arg bind[ARGUMENTS_MOST];
     sett_error err = {0};
     sett_benchmark_result r = {.size = sizeof r};
     int n, code = arguments_parse(o, k, true, args, &n);

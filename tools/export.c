@@ -201,6 +201,9 @@ static int set_parameter(const operand *p, char *user, const char **given, char 
         given[i] = equal + 1;
         return put_value(q, user, equal + 1);
     }
+    const char *now = sett_family_present_name(p->family, text);
+    if (now)
+        return usage("export: parameter %s of %s is named %s now", text, p->kernel, now);
     return usage("export: %s is no parameter of %s%s", text, p->kernel, sett__guess_text(&g));
 }
 

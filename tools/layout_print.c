@@ -158,7 +158,7 @@ static const char *yes(bool b)
     return b ? "" : "not ";
 }
 
-static void print_access(const sett_facts *f)
+static void print_access(const sett_cost *f)
 {
     printf("%lld thread%s x %lld value%s: %lld access%s of %d element%s (%d byte%s) a thread\n", (long long)f->threads,
         f->threads > 1 ? "s" : "", (long long)f->values, f->values > 1 ? "s" : "", (long long)f->accesses,
@@ -172,7 +172,7 @@ static void print_access(const sett_facts *f)
     printf("shared: %d-way%s\n", f->bank_ways, f->bank_ways > 1 ? " bank conflict" : ", no bank conflict");
 }
 
-static void print_coverage(const sett_facts *f, bool tensor)
+static void print_coverage(const sett_cost *f, bool tensor)
 {
     bool in = f->injective, on = f->surjective;
     printf("%sinjective, %ssurjective, %sbijective onto its %s: %lld of %lld reached, %lld hole%s\n", yes(in), yes(on),
@@ -185,7 +185,7 @@ static void json_bool(const char *name, bool b)
     printf(", \"%s\": %s", name, b ? "true" : "false");
 }
 
-static void json_facts(const sett_facts *f, bool access)
+static void json_facts(const sett_cost *f, bool access)
 {
     printf(", \"threads\": %lld, \"values\": %lld", (long long)f->threads, (long long)f->values);
     if (f->exact) {
@@ -207,7 +207,7 @@ static void json_facts(const sett_facts *f, bool access)
     printf(", \"bank_ways\": %d", f->bank_ways);
 }
 
-static void print_facts(const options *o, const sett_layout *l, const char *text, const sett_facts *f, bool tensor)
+static void print_facts(const options *o, const sett_layout *l, const char *text, const sett_cost *f, bool tensor)
 {
     char size[64], cosize[64];
     sett_arg_str(sett_size(l), size, sizeof size);
@@ -235,10 +235,10 @@ static int facts(const options *o, sett_build *b, const sett_picture_args *p, co
     bool countable = size.kind == SETT_INT && size.u.i > 0 && size.u.i <= 1 << 20;
     sett_arg last = countable ? sett_crd2idx(size.u.i - 1, p->layout) : size;
     countable = countable && last.kind == SETT_INT && !last.path;
-    const sett_facts *f = NULL;
+    const sett_cost *f = NULL;
     const char *why;
     if (countable || p->tensor || p->dtype)
-        f = sett_layout_facts(p->layout, .tensor = p->tensor, .dtype = p->dtype, .align = o->align);
+        f = sett_access_cost(p->layout, .tensor = p->tensor, .dtype = p->dtype, .align = o->align);
     if (sett_build_status(b, &why))
         return layout_refuse(why);
     int code = output_open(o);

@@ -15,7 +15,7 @@ int launch_refused(const options *o, const sett_error *err)
 
 static int launch(const options *o, sett_kernel *k, sett_engine *e, sett_stream s, argument *args, int n)
 {
-    sett_bind bind[ARGUMENTS_MOST];
+    sett_launch_arg bind[ARGUMENTS_MOST];
     sett_error err = {0};
     int code = arguments_bind(args, n, bind);
     if (!code && (sett_launch_n(k, s, n, bind, &err) || sett_sync_error(e, s, &err)))

@@ -146,7 +146,7 @@ typedef struct argument {
 /* Exit codes; the reasons were printed. *n arguments, with what the command line says of them; sizes: extents are taken. */
 int arguments_parse(const options *, sett_kernel *, bool sizes, argument *, int *n);
 int arguments_upload(sett_engine *, sett_stream, argument *, int n);
-int arguments_bind(argument *, int n, sett_bind *);
+int arguments_bind(argument *, int n, sett_launch_arg *);
 void arguments_free(sett_engine *, sett_stream, argument *, int n);
 sett_dtype arguments_dtype(const options *); /* 0: the reason was printed, but for --dtype's */
 int device_find(const options *, sett_engine *, sett_stream *);

@@ -112,16 +112,16 @@ runner::runner(std::shared_ptr<const model> m, sett_stream stream)
 {
     static const char *const names[] = {"x", "h", "z", "y"};
     sett_error err = {};
-    sett_plan *p = nullptr;
-    must(sett_plan_make(of->device, nullptr, &p, &err), err);
-    plan.reset(p);
+    sett_graph *p = nullptr;
+    must(sett_graph_make(of->device, nullptr, &p, &err), err);
+    graph.reset(p);
     const sett_buf w1 = sett_buf_2d(of->w1->data, SETT_F32, WIDTH, WIDTH), w2 = sett_buf_2d(of->w2->data, SETT_F32, WIDTH, WIDTH);
     const sett_buf b1 = sett_buf_1d(of->b1->data, SETT_F32, WIDTH), b2 = sett_buf_1d(of->b2->data, SETT_F32, WIDTH);
-    must(sett_plan_add(p, of->hidden.get(), "hidden", &err, "x", &w1, &b1, "h"), err);
-    must(sett_plan_add(p, of->output.get(), "output", &err, "h", &w2, &b2, "z"), err);
-    must(sett_plan_add(p, of->residual.get(), "residual", &err, "x", "z", "y", of->scale), err);
+    must(sett_graph_add(p, of->hidden.get(), "hidden", &err, "x", &w1, &b1, "h"), err);
+    must(sett_graph_add(p, of->output.get(), "output", &err, "h", &w2, &b2, "z"), err);
+    must(sett_graph_add(p, of->residual.get(), "residual", &err, "x", "z", "y", of->scale), err);
     for (int i = 0; i < 4; i++)
-        arg[i] = sett_plan_argument(p, names[i]);
+        arg[i] = sett_graph_argument(p, names[i]);
 }
 
 runner::~runner()
@@ -137,11 +137,11 @@ void runner::run(const float *in, float *out, int rows)
     sett_error err = {};
     for (int i = 0; i < 4; i++) {
         const sett_buf b = buffer[i]->rows(rows);
-        sett_plan_set(plan.get(), arg[i], &b);
+        sett_graph_set(graph.get(), arg[i], &b);
     }
     must(sett_memcpy(e, stream, x.data, in, bytes), err);
-    must(sett_plan_commit(plan.get(), &err), err);
-    must(sett_plan_run(plan.get(), stream, &err), err);
+    must(sett_graph_commit(graph.get(), &err), err);
+    must(sett_graph_run(graph.get(), stream, &err), err);
     must(sett_memcpy(e, stream, out, y.data, bytes), err);
     must(sett_sync_error(e, stream, &err), err);
 }

@@ -18,7 +18,7 @@ template <typename object, void (*end)(object *)> struct ends {
 };
 using engine_handle = std::unique_ptr<sett_engine, ends<sett_engine, sett_engine_close>>;
 using kernel_handle = std::unique_ptr<sett_kernel, ends<sett_kernel, sett_kernel_release>>;
-using plan_handle = std::unique_ptr<sett_plan, ends<sett_plan, sett_plan_free>>;
+using graph_handle = std::unique_ptr<sett_graph, ends<sett_graph, sett_graph_free>>;
 
 // A buffer of floats on a device.
 class device_floats {
@@ -49,7 +49,7 @@ public:
     std::unique_ptr<device_floats> w1, b1, w2, b2;
 };
 
-// What one thread has of a model: a plan, a stream, memory. For that thread alone.
+// What one thread has of a model: a graph, a stream, memory. For that thread alone.
 class runner {
 public:
     runner(std::shared_ptr<const model>, sett_stream);
@@ -61,7 +61,7 @@ public:
 private:
     const sett_stream stream;
     device_floats x, h, z, y;
-    plan_handle plan;
+    graph_handle graph;
     int arg[4];
 };
 

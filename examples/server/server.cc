@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server: threads that each have a stream and a plan, over kernels of a sealed pack; metrics as text; another model without a stop.
+// A server: threads that each have a stream and a graph, over kernels of a sealed pack; metrics as text; another model without a stop.
 //
 //     server --build FOLDER VERSION TARGET...                  a model: compiled kernels and weights
 //     server --model LINK [--port N] [--threads N] [--cpu]     prints its port, and serves until SIGTERM

@@ -56,7 +56,7 @@ typedef struct sett_benchmark_result {
  * must not be captured. A graph is captured and replayed on a stream of its own. Errors: those of launches.
  * SETT_E_ARGUMENT: an option is out of range, or an input is all zeros without .allow_zeros. SETT_E_NO_DEVICE: .graph
  * on the CPU. SETT_E_MEMORY: no room for the copies. SETT_E_DRIVER: the driver has no events or graphs. */
-SETT_API sett_status sett_benchmark_n(sett_kernel *, sett_stream, int n, const sett_bind *, const sett_benchmark_options *or_null,
+SETT_API sett_status sett_benchmark_n(sett_kernel *, sett_stream, int n, const sett_launch_arg *, const sett_benchmark_options *or_null,
     sett_benchmark_result *result, sett_error *or_null2);
 
 /* Measures anything: fn issues the work of one launch on the stream, with the caller's own workspace of this index (0
@@ -76,6 +76,6 @@ SETT_API int sett_benchmark_json(const sett_kernel *or_null, const sett_benchmar
 /* sett_benchmark(kernel, stream, &options, &result, &err, arguments...), with arguments as of sett_launch. */
 #define sett_benchmark(k, stream, options, result, ...) SETT_BENCHMARK_(k, stream, options, result, __VA_ARGS__, 0)
 #define SETT_BENCHMARK_(k, stream, options, result, err, ...) \
-    sett_benchmark_n(k, SETT_STREAM_(#stream, stream), SETT_BINDS(__VA_ARGS__), options, result, err)
+    sett_benchmark_n(k, SETT_STREAM_(#stream, stream), SETT_LAUNCH_ARGS(__VA_ARGS__), options, result, err)
 #endif
 #endif

@@ -33,7 +33,7 @@ SETT_API sett_status sett_buf_dltensor(const DLTensor *, sett_buf *buf, int *dev
 /* A bare tensor as an argument of a launch: fills *buf, and *bind, which points to it. The tensors of one launch lie on one device:
  * *device is SETT_DEFAULT_DEVICE for the first of them, which sets it, and the others must be there too. Texts name the kernel and
  * its argument. Errors: of sett_buf_dltensor, and SETT_E_NO_DEVICE. */
-SETT_API sett_status sett_bind_dltensor(const sett_kernel *, int argument, const DLTensor *, sett_buf *buf, sett_bind *bind,
+SETT_API sett_status sett_launch_arg_dltensor(const sett_kernel *, int argument, const DLTensor *, sett_buf *buf, sett_launch_arg *bind,
     int *device, sett_error *or_null);
 /* sett_from_buf (mark.h) of a bare tensor: the start of a parameter's layout, to be marked dynamic. The address is not
  * used, so the tensor may have no memory, and be of any device. */

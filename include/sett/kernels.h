@@ -9,7 +9,7 @@
  *         sett_launch(k, stream, &err, &X, &R, &W, &H, &Y, 1e-5);
  *
  * A kernel is a body and a struct of options, its user data. The caller sets .size, .dtype and, where there are such options, .cols and
- * the flags. The options of shape (threads, rows, each ...) may stay 0: the library then chooses them by element type, columns and
+ * the flags. The options of shape (threads, rows, vectors_per_thread ...) may stay 0: the library then chooses them by element type, columns and
  * target. The body is one like any other: sett_compile takes it, and so does sett_record; `sett warm` takes its family, by the
  * object libsett-kernels.so and the symbol sett_rms_norm_family, and chooses for each target as sett_kernels_compile does.
  *
@@ -18,7 +18,7 @@
  * length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it is stored.
  *
  * A kernel may start before the kernel ahead of it in a stream or graph has ended; it waits for that kernel before it touches memory
- * (sett_griddepcontrol_wait). .plain = 1 turns this off. Options that cannot be are SETT_E_ARGUMENT, when the body is recorded and from
+ * (sett_griddepcontrol_wait). .no_pdl = 1 turns this off. Options that cannot be are SETT_E_ARGUMENT, when the body is recorded and from
  * the calls below, with a text that names the option and what it may be. */
 #ifndef SETT_KERNELS_H
 #define SETT_KERNELS_H
@@ -35,7 +35,7 @@ extern "C" {
 typedef struct sett_softmax_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int cols;
     int threads; /* of a block: a multiple of 32 */
 } sett_softmax_options;
@@ -48,7 +48,7 @@ SETT_API extern const sett_family sett_softmax_family;
 typedef struct sett_rms_norm_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int cols;
     int residual;  /* 1: add R first, and store the sum to H */
     int threads;   /* of a block: a multiple of 32 */
@@ -67,7 +67,7 @@ SETT_API extern const sett_family sett_rms_norm_family;
 typedef struct sett_layer_norm_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int cols;
     int residual; /* 1: add R first, and store the sum to H */
     int threads;  /* for one row. 32: a warp computes it. A larger multiple of 32: a whole block computes it */
@@ -83,10 +83,10 @@ SETT_API extern const sett_family sett_layer_norm_family;
 typedef struct sett_silu_mul_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int cols;
     int threads; /* of a block */
-    int each;    /* accesses of 16 bytes that a thread makes of each half */
+    int vectors_per_thread; /* accesses of 16 bytes that a thread makes of each half */
     int reserved; /* 0 */
 } sett_silu_mul_options;
 SETT_API void sett_silu_mul(sett_build *, const void *options);
@@ -98,7 +98,7 @@ SETT_API extern const sett_family sett_silu_mul_family;
 typedef struct sett_elementwise_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     sett_binary_op op;
     int relu;                /* 1: what is below 0 becomes 0 */
     int thr_m, thr_n, val_m; /* threads of a block along M and N; rows that a thread computes, 16 bytes of each */
@@ -111,9 +111,9 @@ SETT_API extern const sett_family sett_elementwise_family;
 typedef struct sett_axpy_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int threads; /* of a block */
-    int each;    /* accesses of 16 bytes that a thread makes of each */
+    int vectors_per_thread; /* accesses of 16 bytes that a thread makes of each */
 } sett_axpy_options;
 SETT_API void sett_axpy(sett_build *, const void *options);
 SETT_API extern const sett_family sett_axpy_family;
@@ -126,11 +126,11 @@ SETT_API extern const sett_family sett_axpy_family;
 typedef struct sett_vector_reduce_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     sett_binary_op op;
     int threads; /* of a block: a multiple of 32 */
     int blocks;  /* a multiple of threads, and the length of `part`; if it is 0, sett_kernels_choose fills it in */
-    int each;    /* accesses of 16 bytes that a thread makes a round */
+    int vectors_per_thread; /* accesses of 16 bytes that a thread makes a round */
 } sett_vector_reduce_options;
 SETT_API void sett_vector_reduce(sett_build *, const void *options);
 SETT_API extern const sett_family sett_vector_reduce_family;
@@ -141,10 +141,10 @@ SETT_API extern const sett_family sett_vector_reduce_family;
 typedef struct sett_row_reduce_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     sett_binary_op op;
     int threads; /* of a block: a multiple of 32 */
-    int each;    /* accesses of 16 bytes that a thread makes a round */
+    int vectors_per_thread; /* accesses of 16 bytes that a thread makes a round */
     int reserved; /* 0 */
 } sett_row_reduce_options;
 SETT_API void sett_row_reduce(sett_build *, const void *options);
@@ -155,7 +155,7 @@ SETT_API extern const sett_family sett_row_reduce_family;
 typedef struct sett_transpose_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int batched; /* 1: three modes */
     int tile;    /* rows and columns that a block takes */
     int rows;    /* of a tile that a block moves at once, a divisor of tile; a block has tile x rows threads */
@@ -169,10 +169,10 @@ SETT_API extern const sett_family sett_transpose_family;
 typedef struct sett_dequantise_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     sett_dtype from; /* i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2, f8E8M0FNU; 0: i4 */
     int group;       /* 0: 128 */
-    int each;        /* weights of a thread: whole bytes, a divisor of the group */
+    int values_per_thread; /* weights of a thread: whole bytes, a divisor of the group */
     int rows;        /* of a block */
 } sett_dequantise_options;
 SETT_API void sett_dequantise(sett_build *, const void *options);
@@ -184,7 +184,7 @@ SETT_API extern const sett_family sett_dequantise_family;
 typedef struct sett_embedding_grad_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int cols;   /* a row has a multiple of 16 bytes, 16384 at most */
     int tokens; /* of a block */
 } sett_embedding_grad_options;
@@ -193,7 +193,7 @@ SETT_API extern const sett_family sett_embedding_grad_family;
 
 /* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to clusters of two blocks. Arguments: A,
  * B, C (M,N); with .scaled SA (M) and SB (N) of Float32 behind them, and C[m][n] = SA[m] SB[n] (A B^T)[m][n], which 8-bit types want.
- * With .residual R (M,N) of C's type before C, which is added; R may be C. With .gated B is (2N,K), rows of a gate, then as many others,
+ * With .residual R (M,N) of C's type before C, which is added; R may be C. With .swiglu B is (2N,K), rows of a gate, then as many others,
  * up: C = silu(A gate^T) (A up^T), so that the sums of both never reach memory. R spans less than 2^31 elements, A, B and C may span more.
  * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a larger matrix do: strides are multiples
  * of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a multiple of 16 bytes long; K is any, from 1 on, where the rows lie so.
@@ -201,13 +201,13 @@ SETT_API extern const sett_family sett_embedding_grad_family;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
     int scaled;   /* 1: by rows and columns */
-    int bn;       /* rows of B of a block's tile: a multiple of 64, up to 256; of .gated half are the gate's */
+    int bn;       /* rows of B of a block's tile: a multiple of 64, up to 256; of .swiglu half are the gate's */
     int stages;   /* tiles of A and B that are loaded ahead */
     int clusters; /* at most so many stay, and take tile after tile: as many as the device runs at once; 0: 66, an H200's, or 132 blocks */
-    int gated;    /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
+    int swiglu;    /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
     int bm;       /* rows of A of a block's tile: 128, whose clusters of two blocks share B; 64, 32 or 16: blocks by themselves, for few rows */
     int m, n;     /* M and N of most launches, 0: large. Where bm or bn is 0 it is chosen by them. A launch with another M or N gives the same
@@ -216,21 +216,21 @@ typedef struct sett_gemm_wgmma_options {
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 /* The same with an epilogue of the caller's, from a body of the caller's: a C function that gets sums (Float32, of i8 Int32; all of one thread),
- * with .scaled scaled, with .gated silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c.
+ * with .scaled scaled, with .swiglu silu(gate) up, and gives what becomes of them; R is added, and the result converted to .c.
  * Parameters that it reads are declared before, and stand before A. Where the product's extents are theirs too, they have its symbols:
  * sett_sym(b, "M"), "N", "K". .div may be left out, or be any: N becomes a multiple of 16 bytes of .c. Other symbols have other names
- * than LA, LB, LC and LR, the product's strides. sett_gemm_part is the part of an (M,N) tensor whose elements those of `sums` are: of
+ * than LA, LB, LC and LR, the product's strides. sett_epilogue_partition is the part of an (M,N) tensor whose elements those of `sums` are: of
  * a bias by columns its view (M,N):(0,1), of coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left
  * unread (.pred).
  *
- *     static sett_val *relu(const sett_gemm_place *at, sett_val *sums, void *user) { return sett_max(sums, 0.0); }
+ *     static sett_val *relu(const sett_epilogue_tile *at, sett_val *sums, void *user) { return sett_max(sums, 0.0); }
  *     static void body(sett_build *b, const void *user) { sett_gemm_wgmma_with(b, user, relu, NULL); }
  *
  * epilogue NULL: that of sett_gemm_wgmma. */
-typedef struct sett_gemm_place sett_gemm_place;
-typedef sett_val *(*sett_gemm_epilogue)(const sett_gemm_place *, sett_val *sums, void *user);
+typedef struct sett_epilogue_tile sett_epilogue_tile;
+typedef sett_val *(*sett_gemm_epilogue)(const sett_epilogue_tile *, sett_val *sums, void *user);
 SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
-SETT_API sett_tensor *sett_gemm_part(const sett_gemm_place *, sett_tensor *whole);
+SETT_API sett_tensor *sett_epilogue_partition(const sett_epilogue_tile *, sett_tensor *whole);
 
 /* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (B,H,M,d), K (B,HK,N,d), V (B,HK,N,d),
  * O (B,H,M,d); B and H are up to 65535, N is at least 1. HK divides H: each H / HK heads of Q, one behind the other, share one of K and V
@@ -243,7 +243,7 @@ SETT_API sett_tensor *sett_gemm_part(const sett_gemm_place *, sett_tensor *whole
 typedef struct sett_attention_options {
     size_t size;
     sett_dtype dtype;
-    int plain;
+    int no_pdl;
     int d;     /* columns of a head: 64 or 128; 0: 128 */
     int exact; /* 1: without approximations, slower */
 } sett_attention_options;

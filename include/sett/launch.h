@@ -57,12 +57,12 @@ SETT_API sett_status sett_buf_print(
     sett_engine *, sett_stream, const sett_buf *, const sett_buf_print_options *or_null, sett_error *or_null2);
 
 /* One argument of a launch. */
-typedef enum sett_bind_kind {
-    SETT_BIND_BUF = 1, SETT_BIND_INT, SETT_BIND_FLOAT, SETT_BIND_STRUCT,
-    SETT_BIND_NAME, /* of a plan's argument, in sett_plan_add_n alone: plan.h */
-} sett_bind_kind;
-typedef struct sett_bind {
-    int kind;       /* sett_bind_kind */
+typedef enum sett_launch_arg_kind {
+    SETT_LAUNCH_ARG_BUF = 1, SETT_LAUNCH_ARG_INT, SETT_LAUNCH_ARG_FLOAT, SETT_LAUNCH_ARG_STRUCT,
+    SETT_LAUNCH_ARG_NAME, /* of a graph's argument, in sett_graph_add_n alone: graph.h */
+} sett_launch_arg_kind;
+typedef struct sett_launch_arg {
+    int kind;       /* sett_launch_arg_kind */
     uint32_t bytes; /* of a struct */
     union {
         const sett_buf *t;
@@ -70,7 +70,7 @@ typedef struct sett_bind {
         double f;
         const void *p; /* a struct, or a name, which the call copies */
     } u;
-} sett_bind;
+} sett_launch_arg;
 
 /* How many clusters of the kernel the device runs at once (CuTe's get_max_active_clusters), or blocks where it has no clusters: as
  * many as a persistent kernel needs (scheduler.h). It loads the kernel, as sett_prepare does. On a GPU the driver counts them; 0:
@@ -89,15 +89,15 @@ SETT_API sett_status sett_max_active_clusters(sett_kernel *, int device, int *cl
  * thread's current context if that belongs to the device, else of the device's primary context. The current context is
  * the same afterwards. A first launch loads the code; while its stream is captured, it returns SETT_E_CAPTURING
  * and changes nothing: call sett_prepare before. */
-SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett_bind *, sett_error *or_null);
+SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett_launch_arg *, sett_error *or_null);
 
 /* ---- prepared calls: setters stage arguments, commit checks them together, run only launches ---- */
-typedef struct sett_call sett_call; /* for one thread at a time */
+typedef struct sett_prepared sett_prepared; /* for one thread at a time */
 /* Prepares the kernel on the device, SETT_CPU too, stages the arguments and commits them. Given no arguments for a kernel
  * that has some, it commits nothing: stage each argument, then commit. The call keeps the kernel alive; the caller frees
- * it with sett_call_free. On failure *call is NULL. */
-SETT_API sett_status sett_call_make_n(
-    sett_kernel *, int device, int n, const sett_bind *, sett_call **, sett_error *or_null);
+ * it with sett_prepared_free. On failure *call is NULL. */
+SETT_API sett_status sett_prepared_make_n(
+    sett_kernel *, int device, int n, const sett_launch_arg *, sett_prepared **, sett_error *or_null);
 /* The index of a tensor, scalar or symbol for the setters below; -1: there is none of that name. Tensors and scalars have
  * their place in order of declaration, as in sett_kernel_param; symbols come after them. If a symbol shares a name with
  * one of those, the call gives that one. */
@@ -106,21 +106,21 @@ SETT_API int sett_kernel_argument(const sett_kernel *, const char *name);
  * gives), a floating scalar, a struct (which is copied). SETT_E_BIND: there is no such argument, or it is a symbol and takes
  * no buffer or struct; nothing is staged, and the next commit fails with the text. A wrong kind is reported by the commit.
  * SETT_E_ARGUMENT: the call is NULL. */
-SETT_API sett_status sett_call_buf(sett_call *, int arg, const sett_buf *);
-SETT_API sett_status sett_call_int(sett_call *, int arg, int64_t);
-SETT_API sett_status sett_call_float(sett_call *, int arg, double);
-SETT_API sett_status sett_call_struct(sett_call *, int arg, const void *, size_t bytes);
-/* Checks all that is staged, and computes the grid. On failure the call keeps its former arguments for sett_call_run,
+SETT_API sett_status sett_prepared_buf(sett_prepared *, int arg, const sett_buf *);
+SETT_API sett_status sett_prepared_int(sett_prepared *, int arg, int64_t);
+SETT_API sett_status sett_prepared_float(sett_prepared *, int arg, double);
+SETT_API sett_status sett_prepared_struct(sett_prepared *, int arg, const void *, size_t bytes);
+/* Checks all that is staged, and computes the grid. On failure the call keeps its former arguments for sett_prepared_run,
  * and what was staged stays staged until it is staged again. */
-SETT_API sett_status sett_call_commit(sett_call *, sett_error *or_null);
+SETT_API sett_status sett_prepared_commit(sett_prepared *, sett_error *or_null);
 /* Launches with the arguments of the last commit: one cuLaunchKernelEx, without a lock, an allocation, or another check of
  * the arguments, in the context that sett_launch_n names. It asks the driver for the current context only for the default
  * stream, on a machine of several GPUs. A captured graph keeps the arguments of the last commit before the run that it
  * captured. Errors have no text here.
  * SETT_E_BIND: no commit yet. SETT_E_NO_DEVICE: a stream of another device. SETT_E_CLOSED. The driver's errors. On the
  * CPU also SETT_E_FAULT, SETT_E_CANCELLED (sett_cancel), and SETT_E_RANGE: memory that was freed since. */
-SETT_API sett_status sett_call_run(sett_call *, sett_stream);
-SETT_API void sett_call_free(sett_call *); /* launches that it queued go on; NULL is ignored */
+SETT_API sett_status sett_prepared_run(sett_prepared *, sett_stream);
+SETT_API void sett_prepared_free(sett_prepared *); /* launches that it queued go on; NULL is ignored */
 
 /* A kernel as a plain C function, bound to a stream: sett_status f(arguments in order of declaration). Many threads may
  * call it. Arguments: a tensor is const sett_buf *; a scalar is int8_t to uint64_t, bool, float or double by its
@@ -140,78 +140,78 @@ SETT_API sett_status sett_kernel_function(
 SETT_API sett_status sett_function_error(const sett_function *, sett_error *);
 SETT_API void sett_function_free(sett_function *); /* frees the C function too, which no thread may be in; NULL is ignored */
 
-/* Arguments for sett_launch_n and sett_call_make_n; the macros below make them by themselves. */
-static inline sett_bind sett_bind_t(const sett_buf *t)
+/* Arguments for sett_launch_n and sett_prepared_make_n; the macros below make them by themselves. */
+static inline sett_launch_arg sett_launch_arg_buf(const sett_buf *t)
 {
-    sett_bind b = {SETT_BIND_BUF, 0, {t}};
+    sett_launch_arg b = {SETT_LAUNCH_ARG_BUF, 0, {t}};
     return b;
 }
-static inline sett_bind sett_bind_i(long long i)
+static inline sett_launch_arg sett_launch_arg_int(long long i)
 {
-    sett_bind b = {SETT_BIND_INT, 0, {0}};
+    sett_launch_arg b = {SETT_LAUNCH_ARG_INT, 0, {0}};
     b.u.i = i;
     return b;
 }
-static inline sett_bind sett_bind_f(double f)
+static inline sett_launch_arg sett_launch_arg_float(double f)
 {
-    sett_bind b = {SETT_BIND_FLOAT, 0, {0}};
+    sett_launch_arg b = {SETT_LAUNCH_ARG_FLOAT, 0, {0}};
     b.u.f = f;
     return b;
 }
-static inline sett_bind sett_bind_struct(const void *p, size_t bytes)
+static inline sett_launch_arg sett_launch_arg_struct(const void *p, size_t bytes)
 {
-    sett_bind b = {SETT_BIND_STRUCT, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes, {0}};
+    sett_launch_arg b = {SETT_LAUNCH_ARG_STRUCT, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes, {0}};
     b.u.p = p;
     return b;
 }
 /* The argument of sett_scalar_struct: SETT_STRUCT(s), or SETT_STRUCT((struct knobs){1, 2}). */
-#define SETT_STRUCT(...) sett_bind_struct(&(__VA_ARGS__), sizeof(__VA_ARGS__))
+#define SETT_STRUCT(...) sett_launch_arg_struct(&(__VA_ARGS__), sizeof(__VA_ARGS__))
 #ifdef __cplusplus
 }
 /* The names that C has, as overloads instead of _Generic. */
-inline sett_bind sett_bind_of(const sett_buf *t) { return sett_bind_t(t); }
-inline sett_bind sett_bind_of(sett_buf *t) { return sett_bind_t(t); }
-inline sett_bind sett_bind_of(sett_bind b) { return b; }
-inline sett_bind sett_bind_of(double f) { return sett_bind_f(f); }
-inline sett_bind sett_bind_of(float f) { return sett_bind_f(f); }
-template <typename integer> sett_bind sett_bind_of(integer i)
+inline sett_launch_arg sett_launch_arg_of(const sett_buf *t) { return sett_launch_arg_buf(t); }
+inline sett_launch_arg sett_launch_arg_of(sett_buf *t) { return sett_launch_arg_buf(t); }
+inline sett_launch_arg sett_launch_arg_of(sett_launch_arg b) { return b; }
+inline sett_launch_arg sett_launch_arg_of(double f) { return sett_launch_arg_float(f); }
+inline sett_launch_arg sett_launch_arg_of(float f) { return sett_launch_arg_float(f); }
+template <typename integer> sett_launch_arg sett_launch_arg_of(integer i)
 {
     static_assert((std::is_integral<integer>::value || std::is_enum<integer>::value) && sizeof(integer) <= sizeof(long long),
-        "an argument is a number, the address of a sett_buf, SETT_STRUCT(x), or of a plan a name; convert a half to float");
-    return sett_bind_i(static_cast<long long>(i));
+        "an argument is a number, the address of a sett_buf, SETT_STRUCT(x), or of a graph a name; convert a half to float");
+    return sett_launch_arg_int(static_cast<long long>(i));
 }
 template <typename... args> sett_status sett_launch(sett_kernel *k, sett_stream stream, sett_error *or_null, args... arg)
 {
-    const sett_bind bind[] = {sett_bind_of(arg)..., sett_bind()};
+    const sett_launch_arg bind[] = {sett_launch_arg_of(arg)..., sett_launch_arg()};
     return sett_launch_n(k, stream, sizeof...(arg), bind, or_null);
 }
-template <typename... args> sett_status sett_call_make(sett_kernel *k, int device, sett_call **call, sett_error *or_null, args... arg)
+template <typename... args> sett_status sett_prepared_make(sett_kernel *k, int device, sett_prepared **call, sett_error *or_null, args... arg)
 {
-    const sett_bind bind[] = {sett_bind_of(arg)..., sett_bind()};
-    return sett_call_make_n(k, device, sizeof...(arg), bind, call, or_null);
+    const sett_launch_arg bind[] = {sett_launch_arg_of(arg)..., sett_launch_arg()};
+    return sett_prepared_make_n(k, device, sizeof...(arg), bind, call, or_null);
 }
 #else
-static inline sett_bind sett_bind_self(sett_bind b)
+static inline sett_launch_arg sett_launch_arg_self(sett_launch_arg b)
 {
     return b;
 }
-#define SETT_BIND(x) \
-    ((void)__extension__({ _Static_assert(SETT_BINDS_AS_(x), "an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)"); 0; }), \
-        _Generic((x), sett_buf *: sett_bind_t, const sett_buf *: sett_bind_t, float: sett_bind_f, double: sett_bind_f, sett_bind: sett_bind_self, default: sett_bind_i)(x))
-#define SETT_BINDS_AS_(x) \
-    _Generic((x), sett_buf *: 1, const sett_buf *: 1, sett_bind: 1, float: 1, double: 1, _Bool: 1, char: 1, signed char: 1, unsigned char: 1, short: 1, \
+#define SETT_LAUNCH_ARG(x) \
+    ((void)__extension__({ _Static_assert(SETT_LAUNCH_ARG_AS_(x), "an argument of a launch is a number, the address of a sett_buf, or SETT_STRUCT(x)"); 0; }), \
+        _Generic((x), sett_buf *: sett_launch_arg_buf, const sett_buf *: sett_launch_arg_buf, float: sett_launch_arg_float, double: sett_launch_arg_float, sett_launch_arg: sett_launch_arg_self, default: sett_launch_arg_int)(x))
+#define SETT_LAUNCH_ARG_AS_(x) \
+    _Generic((x), sett_buf *: 1, const sett_buf *: 1, sett_launch_arg: 1, float: 1, double: 1, _Bool: 1, char: 1, signed char: 1, unsigned char: 1, short: 1, \
         unsigned short: 1, int: 1, unsigned: 1, long: 1, unsigned long: 1, long long: 1, unsigned long long: 1, default: 0)
-#define SETT_BINDS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_bind[]){SETT_EACH(SETT_BIND, __VA_ARGS__)}
+#define SETT_LAUNCH_ARGS(...) SETT_NARG(__VA_ARGS__) - 1, (const sett_launch_arg[]){SETT_EACH(SETT_LAUNCH_ARG, __VA_ARGS__)}
 /* sett_launch(kernel, stream, &err, arguments...): 0 to 32 arguments, buffers by address, C numbers by value.
  *     sett_launch(k, sett_stream_of(0, s), &err, &x)
  * A comma between braces ends an argument of a macro, so a compound literal stands in parentheses: (&(sett_buf){p,
  * SETT_F32, 1, {n}, {1}}), ((sett_stream){0, s}). SETT_STRUCT has them already. */
 #define sett_launch(k, ...) SETT_LAUNCH_(k, __VA_ARGS__, 0)
-#define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, SETT_STREAM_(#stream, stream), SETT_BINDS(__VA_ARGS__), err)
+#define SETT_LAUNCH_(k, stream, err, ...) sett_launch_n(k, SETT_STREAM_(#stream, stream), SETT_LAUNCH_ARGS(__VA_ARGS__), err)
 #define SETT_STREAM_(spelled, x) \
     SETT_SAYS(!SETT_BEGINS_(spelled, "(sett_stream)"), "a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument", x)
-/* sett_call_make(kernel, device, &call, &err, arguments...) */
-#define sett_call_make(k, device, ...) SETT_CALL_MAKE_(k, device, __VA_ARGS__, 0)
-#define SETT_CALL_MAKE_(k, device, call, err, ...) sett_call_make_n(k, device, SETT_BINDS(__VA_ARGS__), call, err)
+/* sett_prepared_make(kernel, device, &call, &err, arguments...) */
+#define sett_prepared_make(k, device, ...) SETT_PREPARED_MAKE_(k, device, __VA_ARGS__, 0)
+#define SETT_PREPARED_MAKE_(k, device, call, err, ...) sett_prepared_make_n(k, device, SETT_LAUNCH_ARGS(__VA_ARGS__), call, err)
 #endif
 #endif

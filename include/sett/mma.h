@@ -25,8 +25,6 @@
 typedef struct sett_mma_atom sett_mma_atom;
 typedef struct sett_tiled_mma sett_tiled_mma;
 typedef struct sett_thr_mma sett_thr_mma;
-typedef struct sett_copy_atom sett_copy_atom;
-typedef struct sett_tiled_copy sett_tiled_copy;
 typedef struct sett_thr_copy sett_thr_copy;
 typedef enum sett_operand { SETT_OPERAND_A, SETT_OPERAND_B, SETT_OPERAND_C } sett_operand;
 
@@ -133,13 +131,13 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
 /* ---- products ------------------------------------------------------------------------------------- */
 /* D = A B + C, of fragments (V,M,K), (V,N,K) and (V,M,N): every atom of M and N, over K. In place of C may stand D itself. By
  * rank as CuTe's gemm: (V) and (V); (V,M) and (V,N); without V, of an atom of one value, (M) and (N), or (M,K) and (N,K).
- * .fresh: D = A B; C is not read, so that no register needs a zero first. .accumulate: a Boolean of the kernel (CuTe's field
+ * .overwrite: D = A B; C is not read, so that no register needs a zero first. .accumulate: a Boolean of the kernel (CuTe's field
  * ACCUMULATE), the same in all threads of an atom; where it is false D = A B. In a loop it stands for a first round beside the loop:
  * sett_gemm(mma, acc, rA, rB, acc, .accumulate = sett_gt(k, 0)).
  * mma: a tiled product, or an atom. mma_sync, mma_universal and dp4a give D at once. A universal one also takes A, B, C and D in
  * memory.
  *
- *     sett_gemm(mma, acc, rA, rB, acc);       sett_gemm(mma, acc, rA, rB, acc, .fresh = true);
+ *     sett_gemm(mma, acc, rA, rB, acc);       sett_gemm(mma, acc, rA, rB, acc, .overwrite = true);
  *
  * wgmma begins the product, in the background: D is C, and neither it nor A in registers may be touched until a wait names
  * their group. sett_mma_commit makes a group of all products since the last; sett_mma_wait(b, n) waits until at most the n
@@ -152,7 +150,7 @@ SETT_API sett_tensor *sett_make_fragment_shape_at(sett_site, const sett_tiled_mm
 typedef struct sett_gemm_args {
     size_t size;
     const sett_tensor *C;
-    int fresh; /* a C truth value, known while the kernel is recorded */
+    int overwrite; /* a C truth value, known while the kernel is recorded */
     const sett_val *accumulate;
 } sett_gemm_args;
 SETT_API void sett_gemm_at(sett_site, const sett_mma_atom *, const sett_tensor *d, const sett_tensor *a, const sett_tensor *b, const sett_gemm_args *);
@@ -246,32 +244,18 @@ SETT_API sett_tensor *sett_partition_copy_at(sett_site, const sett_thr_copy *, b
 SETT_API sett_tensor *sett_retile_at(sett_site, const sett_thr_copy *, const sett_tensor *);
 #define sett_retile(slice, t) sett_retile_at(SETT_HERE, slice, t)
 
-/* Copies src to dst by a tiled copy, or by an atom: partitions of one thread, element by element in colexicographic order.
- * universal: as sett_copy; the loads and stores are as wide as is proven, and the kernel's report says what made one
+/* sett_copy(copy, src, dst, .pred, .zfill), of tensor.h, copies by a tiled copy or by an atom: partitions of one thread, element by
+ * element in colexicographic order.
+ * universal: as sett_copy of two tensors; the loads and stores are as wide as is proven, and the kernel's report says what made one
  * narrower. async: as sett_cp_async; commit_group and wait_group are yours. ldmatrix: from shared memory to registers,
  * stmatrix the other way; all lanes of a warp reach the call, and each row is 16 bytes at a multiple of 16 (SETT_E_ALIGN).
  * movmatrix: from registers to registers, 4 bytes of a thread after the other; they may be the same.
- * Values are of the atom's type, or of another of as many bits; a universal copy converts them as sett_copy does (SETT_E_DTYPE).
+ * Values are of the atom's type, or of another of as many bits; a universal copy converts them as sett_copy of two tensors does (SETT_E_DTYPE).
  * .pred: as of sett_copy_if, of universal and async copies. .zfill: async alone; zeros where the predicate is false.
  * Matrices of a destination in registers are those of sett_retile. SETT_E_SHAPE: a product's fragment has other modes than the partition
  * beside it, and was not retiled. */
-typedef struct sett_copy_args {
-    size_t size;
-    const sett_tensor *src, *dst;
-    sett_val *pred;
-    bool zfill;
-} sett_copy_args;
-SETT_API void sett_copy_by_at(sett_site, const sett_copy_atom *, const sett_copy_args *);
-#define sett_copy_by(copy, source, ...) \
-    sett_copy_by_at(SETT_HERE, SETT_COPY_ATOM_OF(copy), &(sett_copy_args){.size = sizeof(sett_copy_args), .src = source, .dst = __VA_ARGS__})
 /* The atom of a tiled copy. */
 SETT_API sett_copy_atom *sett_tiled_copy_atom(const sett_tiled_copy *);
-static inline const sett_copy_atom *sett_copy_atom_self(const sett_copy_atom *atom)
-{
-    return atom;
-}
-#define SETT_COPY_ATOM_OF(x) \
-    _Generic((x), sett_tiled_copy *: sett_tiled_copy_atom, const sett_tiled_copy *: sett_tiled_copy_atom, default: sett_copy_atom_self)(x)
 
 /* ---- shared memory for them ------------------------------------------------------------------------ */
 /* The layout that wgmma, TMA and ldmatrix read without bank conflicts: rows of `bytes` contiguous bytes, exchanged in pieces
@@ -279,30 +263,30 @@ static inline const sett_copy_atom *sett_copy_atom_self(const sett_copy_atom *at
 SETT_API sett_layout *sett_smem_layout_atom_at(sett_site, sett_build *, sett_dtype, sett_major, int bytes);
 #define sett_smem_layout_atom(b, dtype, major, bytes) sett_smem_layout_atom_at(SETT_HERE, b, dtype, major, bytes)
 /* The layout of a tile (M or N, K, stages...): the atom of the most bytes that divides a contiguous row, repeated over the
- * tile, which is the one that its readers have no bank conflicts in; sett_smem_layout_facts, below, counts them.
+ * tile, which is the one that its readers have no bank conflicts in; sett_smem_access_cost, below, counts them.
  * SETT_E_DIVIDE: a row is no multiple of 16 bytes, or the other extent none of 8. */
 SETT_API sett_layout *sett_smem_layout_at(sett_site, sett_build *, sett_dtype, sett_major, sett_arg tile);
 #define sett_smem_layout(b, dtype, major, ...) sett_smem_layout_at(SETT_HERE_OF(#__VA_ARGS__), b, dtype, major, SETT_TUPLE(__VA_ARGS__))
-/* What the accesses of a tile cost, as sett_layout_facts counts them: .bank_ways is 1 where no two of them wait for one bank.
+/* What the accesses of a tile cost, as sett_access_cost counts them: .bank_ways is 1 where no two of them wait for one bank.
  * writers: threads that store 16 bytes each, along rows and then down them: cp.async, wide stores; TMA writes so too. readers:
  * ldmatrix, stmatrix and wgmma, which take 8 pieces of 16 bytes, one below the other. Each by its (thread, value) -> element of the tile,
  * of which a picture shows the banks:
  *
  *     sett_layout *l = sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 64, 4);
- *     sett_smem_facts f = sett_smem_layout_facts(l, SETT_F16, SETT_K_MAJOR);       f.writers->bank_ways 1, f.readers->bank_ways 1
+ *     sett_smem_cost f = sett_smem_access_cost(l, SETT_F16, SETT_K_MAJOR);       f.writers->bank_ways 1, f.readers->bank_ways 1
  *     puts(sett_layout_text(f.readers_tv, .tiler = T(64, 64), .tensor = stage, .dtype = SETT_F16, .by = SETT_BY_BANK));
  *
  * What sett_smem_layout gives has none for readers, and none for writers of rows of 64, 32 or 16 bytes, or a multiple of 128. Other
  * rows lie in panels of the swizzle's bytes: threads that go down a panel before they go to the next have none, as TMA has none.
- * Of the threads of a tiled copy, ask sett_layout_facts(sett_tidfrg_D(copy, l), .dtype = d).
+ * Of the threads of a tiled copy, ask sett_access_cost(sett_tidfrg_D(copy, l), .dtype = d).
  * Modes behind the first two are left out. SETT_E_DIVIDE: a row is no multiple of 16 bytes. */
-typedef struct sett_smem_facts {
+typedef struct sett_smem_cost {
     int swizzle; /* bytes of the rows that it exchanges pieces of; 0: none */
-    const struct sett_facts *writers, *readers; /* facts.h; never NULL */
+    const struct sett_cost *writers, *readers; /* cost.h; never NULL */
     sett_layout *writers_tv, *readers_tv;
-} sett_smem_facts;
-SETT_API sett_smem_facts sett_smem_facts_at(sett_site, const sett_layout *, sett_dtype, sett_major);
-#define sett_smem_layout_facts(l, dtype, major) sett_smem_facts_at(SETT_HERE, l, dtype, major)
+} sett_smem_cost;
+SETT_API sett_smem_cost sett_smem_access_cost_at(sett_site, const sett_layout *, sett_dtype, sett_major);
+#define sett_smem_access_cost(l, dtype, major) sett_smem_access_cost_at(SETT_HERE, l, dtype, major)
 /* How wgmma's descriptor says that a matrix (M or N, K) lies in shared memory. type: 0 no swizzle, 1 128 bytes, 2 64, 3 32, as
  * the hardware has it. lead, stride: in units of 16 bytes. SETT_E_ARGUMENT: wgmma cannot read it; the text says why. */
 typedef struct sett_smem_descriptor {

@@ -95,8 +95,8 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *         sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
  *         sett_for (b, k, 0, tiles, 1) {
  *             sett_producer_acquire(put);                         waits until the stage is empty, and expects 16 KiB
- *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_stage(put)), sett_pipeline_barrier(put));
- *             sett_advance(put);
+ *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_pipeline_stage(put)), sett_pipeline_barrier(put));
+ *             sett_pipeline_advance(put);
  *         }
  *         sett_producer_tail(put);
  *     }
@@ -104,9 +104,9 @@ SETT_API void sett_cp_async_mbarrier_arrive_at(sett_site, const sett_tensor *bar
  *         sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
  *         sett_for (b, k, 0, tiles, 1) {
  *             sett_consumer_wait(get);                            until the bytes are there
- *             ... reads sett_slice(ring, ALL, ALL, sett_stage(get)) ...
+ *             ... reads sett_slice(ring, ALL, ALL, sett_pipeline_stage(get)) ...
  *             sett_consumer_release(get);                         it may be filled again
- *             sett_advance(get);
+ *             sett_pipeline_advance(get);
  *         }
  *     }
  *
@@ -181,22 +181,22 @@ SETT_API void sett_pipeline_init_at(sett_site, sett_build *, bool wait);
 /* ---- states ------------------------------------------------------------------------------------------------ */
 /* At stage 0. A producer's first waits end at once, since all stages are empty. Make a state in the region that uses it, or
  * in one around it: all threads of the side call it, and a TMA producer's elects its lane here.
- * sett_stage: the index of the stage, Int32; it names no memory, slice the ring with it. sett_phase: the parity that is waited
- * for. sett_advance: the next stage; behind the last the first, with the other parity. sett_state_set(s, n): n advances after
+ * sett_pipeline_stage: the index of the stage, Int32; it names no memory, slice the ring with it. sett_pipeline_phase: the parity that is waited
+ * for. sett_pipeline_advance: the next stage; behind the last the first, with the other parity. sett_pipeline_state_set(s, n): n advances after
  * the start, whatever it was; for tile after tile it lets the compiler see that all threads have one stage.
- * sett_state_copy: dst becomes src, a state of the same pipeline and side; one state may wait while an older one releases. */
+ * sett_pipeline_state_copy: dst becomes src, a state of the same pipeline and side; one state may wait while an older one releases. */
 SETT_API sett_pipeline_state *sett_pipeline_state_at(sett_site, const sett_pipeline *, const char *func, bool producer);
 #define sett_pipeline_producer_state(pipe) sett_pipeline_state_at(SETT_HERE, pipe, "sett_pipeline_producer_state", true)
 #define sett_pipeline_consumer_state(pipe) sett_pipeline_state_at(SETT_HERE, pipe, "sett_pipeline_consumer_state", false)
-SETT_API sett_val *sett_stage_at(sett_site, const sett_pipeline_state *, bool phase);
-#define sett_stage(state) sett_stage_at(SETT_HERE, state, false)
-#define sett_phase(state) sett_stage_at(SETT_HERE, state, true)
-SETT_API void sett_advance_at(sett_site, sett_pipeline_state *);
-#define sett_advance(state) sett_advance_at(SETT_HERE, state)
-SETT_API void sett_state_set_at(sett_site, sett_pipeline_state *, sett_arg count);
-#define sett_state_set(state, count) sett_state_set_at(SETT_HERE, state, SETT_A(count))
-SETT_API void sett_state_copy_at(sett_site, const sett_pipeline_state *src, sett_pipeline_state *dst);
-#define sett_state_copy(src, dst) sett_state_copy_at(SETT_HERE, src, dst)
+SETT_API sett_val *sett_pipeline_stage_at(sett_site, const sett_pipeline_state *, bool phase);
+#define sett_pipeline_stage(state) sett_pipeline_stage_at(SETT_HERE, state, false)
+#define sett_pipeline_phase(state) sett_pipeline_stage_at(SETT_HERE, state, true)
+SETT_API void sett_pipeline_advance_at(sett_site, sett_pipeline_state *);
+#define sett_pipeline_advance(state) sett_pipeline_advance_at(SETT_HERE, state)
+SETT_API void sett_pipeline_state_set_at(sett_site, sett_pipeline_state *, sett_arg count);
+#define sett_pipeline_state_set(state, count) sett_pipeline_state_set_at(SETT_HERE, state, SETT_A(count))
+SETT_API void sett_pipeline_state_copy_at(sett_site, const sett_pipeline_state *src, sett_pipeline_state *dst);
+#define sett_pipeline_state_copy(src, dst) sett_pipeline_state_copy_at(SETT_HERE, src, dst)
 /* The FULL of the stage: the mbarrier that a copy to it names. */
 SETT_API sett_tensor *sett_pipeline_barrier_at(sett_site, const sett_pipeline_state *);
 #define sett_pipeline_barrier(state) sett_pipeline_barrier_at(SETT_HERE, state)
@@ -216,38 +216,38 @@ SETT_API sett_tensor *sett_pipeline_barrier_at(sett_site, const sett_pipeline_st
  * Of a tma_store: acquire waits until at most stages - 1 groups of the thread's stores have not read their stage, commit makes
  * one group of the stores since the last, tail waits until all have read. */
 typedef enum sett_pipeline_step {
-    SETT_ACQUIRE, SETT_TRY_ACQUIRE, SETT_COMMIT, SETT_TAIL, SETT_CONSUMER_WAIT, SETT_CONSUMER_TRY_WAIT, SETT_RELEASE, SETT_ORDER_WAIT,
-    SETT_ORDER_ARRIVE
+    SETT_PIPELINE_ACQUIRE, SETT_PIPELINE_TRY_ACQUIRE, SETT_PIPELINE_COMMIT, SETT_PIPELINE_TAIL, SETT_PIPELINE_WAIT, SETT_PIPELINE_TRY_WAIT, SETT_PIPELINE_RELEASE, SETT_PIPELINE_ORDER_WAIT,
+    SETT_PIPELINE_ORDER_ARRIVE
 } sett_pipeline_step;
 SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_pipeline_step, sett_val *token_or_null);
 #define SETT_STEP1(step, state) sett_pipeline_step_at(SETT_HERE, state, step, NULL)
 #define SETT_STEP2(step, state, token) sett_pipeline_step_at(SETT_HERE, state, step, SETT_COND(token))
-#define sett_producer_acquire(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_ACQUIRE, __VA_ARGS__))
-#define sett_producer_try_acquire(state) SETT_STEP1(SETT_TRY_ACQUIRE, state)
-#define sett_producer_commit(state) ((void)SETT_STEP1(SETT_COMMIT, state))
-#define sett_producer_tail(state) ((void)SETT_STEP1(SETT_TAIL, state))
-#define sett_consumer_wait(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_CONSUMER_WAIT, __VA_ARGS__))
-#define sett_consumer_try_wait(state) SETT_STEP1(SETT_CONSUMER_TRY_WAIT, state)
-#define sett_consumer_release(state) ((void)SETT_STEP1(SETT_RELEASE, state))
+#define sett_producer_acquire(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_PIPELINE_ACQUIRE, __VA_ARGS__))
+#define sett_producer_try_acquire(state) SETT_STEP1(SETT_PIPELINE_TRY_ACQUIRE, state)
+#define sett_producer_commit(state) ((void)SETT_STEP1(SETT_PIPELINE_COMMIT, state))
+#define sett_producer_tail(state) ((void)SETT_STEP1(SETT_PIPELINE_TAIL, state))
+#define sett_consumer_wait(...) ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_PIPELINE_WAIT, __VA_ARGS__))
+#define sett_consumer_try_wait(state) SETT_STEP1(SETT_PIPELINE_TRY_WAIT, state)
+#define sett_consumer_release(state) ((void)SETT_STEP1(SETT_PIPELINE_RELEASE, state))
 
 /* ---- participants --------------------------------------------------------------------------------------------- */
 /* The same steps in CuTe's other form: the one that begins a stage also advances the state, and gives that stage. It is read, and
- * committed or released, as a state is, and stays where it is: sett_stage, sett_phase, sett_pipeline_barrier, the source of
- * sett_state_copy, sett_producer_commit and sett_consumer_release take it. A token is taken as above.
+ * committed or released, as a state is, and stays where it is: sett_pipeline_stage, sett_pipeline_phase, sett_pipeline_barrier, the source of
+ * sett_pipeline_state_copy, sett_producer_commit and sett_consumer_release take it. A token is taken as above.
  * sett_make_participants: a state of each side. All threads of the block call it, before they part.
  *
  *     sett_participants side = sett_make_participants(pipe);
  *     sett_if (b, sett_eq(warp, 8)) {
  *         sett_for (b, k, 0, tiles, 1) {
  *             sett_pipeline_state *to = sett_producer_acquire_and_advance(side.producer);
- *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_stage(to)), sett_pipeline_barrier(to));
+ *             sett_tma_load(map, sett_slice(g, ALL, ALL, k), sett_slice(ring, ALL, ALL, sett_pipeline_stage(to)), sett_pipeline_barrier(to));
  *         }
  *         sett_producer_tail(side.producer);
  *     }
  *     sett_else (b)
  *         sett_for (b, k, 0, tiles, 1) {
  *             sett_pipeline_state *from = sett_consumer_wait_and_advance(side.consumer);
- *             ... reads sett_slice(ring, ALL, ALL, sett_stage(from)) ...
+ *             ... reads sett_slice(ring, ALL, ALL, sett_pipeline_stage(from)) ...
  *             sett_consumer_release(from);
  *         }
  *
@@ -258,8 +258,8 @@ SETT_API sett_participants sett_make_participants_at(sett_site, const sett_pipel
 SETT_API sett_pipeline_state *sett_pipeline_take_at(sett_site, sett_pipeline_state *, sett_pipeline_step, sett_val *token_or_null);
 #define SETT_TAKE1(step, state) sett_pipeline_take_at(SETT_HERE, state, step, NULL)
 #define SETT_TAKE2(step, state, token) sett_pipeline_take_at(SETT_HERE, state, step, SETT_COND(token))
-#define sett_producer_acquire_and_advance(...) SETT_CAT(SETT_TAKE, SETT_NARG(__VA_ARGS__))(SETT_ACQUIRE, __VA_ARGS__)
-#define sett_consumer_wait_and_advance(...) SETT_CAT(SETT_TAKE, SETT_NARG(__VA_ARGS__))(SETT_CONSUMER_WAIT, __VA_ARGS__)
+#define sett_producer_acquire_and_advance(...) SETT_CAT(SETT_TAKE, SETT_NARG(__VA_ARGS__))(SETT_PIPELINE_ACQUIRE, __VA_ARGS__)
+#define sett_consumer_wait_and_advance(...) SETT_CAT(SETT_TAKE, SETT_NARG(__VA_ARGS__))(SETT_PIPELINE_WAIT, __VA_ARGS__)
 
 /* ---- turns --------------------------------------------------------------------------------------------------- */
 /* A pipeline_order lets groups of threads take turns (CuTe's PipelineOrder): two warp groups that each multiply while the other
@@ -277,8 +277,8 @@ SETT_API sett_pipeline_state *sett_pipeline_take_at(sett_site, sett_pipeline_sta
  * group. */
 SETT_API sett_pipeline_state *sett_order_state_at(sett_site, const sett_pipeline *, sett_arg group);
 #define sett_order_state(pipe, group) sett_order_state_at(SETT_HERE, pipe, SETT_A(group))
-#define sett_order_wait(state) ((void)SETT_STEP1(SETT_ORDER_WAIT, state))
-#define sett_order_arrive(state) ((void)SETT_STEP1(SETT_ORDER_ARRIVE, state))
+#define sett_order_wait(state) ((void)SETT_STEP1(SETT_PIPELINE_ORDER_WAIT, state))
+#define sett_order_arrive(state) ((void)SETT_STEP1(SETT_PIPELINE_ORDER_ARRIVE, state))
 
 #endif /* __cplusplus */
 #endif

@@ -35,12 +35,12 @@
 #include <sett/tma.h>        /* tensor maps, copies of boxes and in bulk */
 #include <sett/mma.h>        /* tensor cores: atoms, tiled products and copies */
 #include <sett/inline_ptx.h> /* pieces of PTX */
-#include <sett/facts.h>      /* what a layout costs: widths, bank conflicts */
+#include <sett/cost.h>      /* what a layout costs: widths, bank conflicts */
 #include <sett/picture.h>    /* pictures of layouts */
 
 /* ---- expert tier: the host ---- */
 #include <sett/mark.h>    /* parameters made after a buffer; half of it C only */
-#include <sett/plan.h>    /* many launches, recorded once and replayed with other arguments */
+#include <sett/graph.h>    /* many launches, recorded once and replayed with other arguments */
 #include <sett/cache.h>   /* the cache on disk: layers, entries, packs */
 #include <sett/warm.h>    /* filling a cache ahead of time */
 #include <sett/bench.h>   /* how long a launch takes */

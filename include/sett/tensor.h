@@ -261,12 +261,30 @@ SETT_API void sett_set_at(sett_site, const sett_tensor *, sett_arg val, sett_arg
 /* Stores one number, or one scalar value, to every element. SETT_E_RANGE: the type cannot hold the number. */
 SETT_API void sett_fill_at(sett_site, const sett_tensor *, sett_arg);
 #define sett_fill(t, ...) sett_fill_at(SETT_HERE_VALUE(#__VA_ARGS__), t, SETT_A(__VA_ARGS__))
-/* Copies element i of src to element i of dst, colexicographic. Their sizes must agree, their shapes need not. Loads
- * are as wide as src allows, stores as wide as dst allows. The predicate is broadcast over src. A predicate of NULL is
- * none, here and in every call that takes one. */
-SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred);
-#define sett_copy(src, dst) sett_copy_at(SETT_HERE, src, dst, NULL)
-#define sett_copy_if(pred, src, dst) sett_copy_at(SETT_HERE, src, dst, SETT_COND(pred))
+/* Copies element i of src to element i of dst, colexicographic. Their sizes must agree, their shapes need not.
+ *
+ *     sett_copy(src, dst)                       loads are as wide as src allows, stores as wide as dst allows
+ *     sett_copy(src, dst, .pred = p)            where p is true; sett_copy_if(p, src, dst) is CuTe's name of it
+ *     sett_copy(copy, src, dst)                 by a tiled copy or a copy atom: mma.h
+ *
+ * The predicate is broadcast over src. A predicate of NULL is none, here and in every call that takes one. SETT_E_ARGUMENT: three
+ * tensors; .zfill, which asynchronous copies by an atom have. */
+typedef struct sett_copy_atom sett_copy_atom;
+typedef struct sett_tiled_copy sett_tiled_copy;
+typedef struct sett_copy_args {
+    size_t size;
+    const sett_tensor *second, *third; /* the call's second and third operand; the first one says what they are */
+    sett_val *pred;
+    bool zfill;
+} sett_copy_args;
+SETT_API void sett_copy_at(sett_site, const sett_tensor *src, const sett_copy_args *);
+SETT_API void sett_copy_by_atom_at(sett_site, const sett_copy_atom *, const sett_copy_args *);
+SETT_API void sett_copy_by_tiled_at(sett_site, const sett_tiled_copy *, const sett_copy_args *);
+#define sett_copy(first, ...) \
+    _Generic((first), sett_tensor *: sett_copy_at, const sett_tensor *: sett_copy_at, sett_tiled_copy *: sett_copy_by_tiled_at, \
+        const sett_tiled_copy *: sett_copy_by_tiled_at, default: sett_copy_by_atom_at)( \
+        SETT_HERE, first, &(sett_copy_args){.size = sizeof(sett_copy_args), .second = __VA_ARGS__})
+#define sett_copy_if(predicate, src, dst) sett_copy(src, dst, .pred = SETT_COND(predicate))
 /* As CuTe's. autovec_copy is sett_copy of two tensors of one type. basic_copy accesses each element by itself, whatever
  * could go together, and copies tensors of dynamic extents too, in a loop. Its predicate has one Boolean for each element,
  * or is one for all, as it must be where extents are dynamic. */

@@ -46,6 +46,10 @@ typedef struct sett_family_param {
 #define SETT_FAMILY_PARAM(type, member) \
     {#member, offsetof(type, member), sizeof(((type *)0)->member), \
         sizeof(((type *)0)->member) > 1 && (__typeof__(((type *)0)->member))0.5 > 0, SETT_FAMILY_NUMBER_(type, member)}
+/* A parameter that had another name before. */
+typedef struct sett_family_renamed {
+    const char *was, *now;
+} sett_family_renamed;
 typedef struct sett_family {
     size_t size;
     sett_body body;
@@ -59,7 +63,13 @@ typedef struct sett_family {
      * the family's body and a combination that is wanted. Without it (NULL) the body is the same for every target. An
      * error is that of this kernel for this target. sett_kernels_choose is one, for the bodies of sett/kernels.h. */
     sett_status (*choose)(sett_body, void *user, const char *target, sett_error *);
+    /* Former names of parameters. A manifest that gives one is refused, and told the present name. */
+    const sett_family_renamed *renamed;
+    int n_renamed;
 } sett_family;
+
+/* The parameter's present name, where `name` is a former one; else NULL. */
+SETT_API const char *sett_family_present_name(const sett_family *, const char *name);
 
 /* One kernel of a manifest for one target. Strings live until the callback returns. */
 typedef struct sett_warm_event {

@@ -112,22 +112,22 @@ void sett__gpu_apart(sett__shot *, const uint16_t *place, uint16_t n);
 sett_status sett__gpu_shoot(const sett__shot *, void *stream, void *params, sett_error *);
 
 /* cuda/graph.c: launches one after another as a CUDA graph, whose nodes take other arguments in place. For one thread at a time. */
-typedef struct sett__graph sett__graph;
-typedef struct sett__graph_node {
+typedef struct sett__cuda_graph sett__cuda_graph;
+typedef struct sett__cuda_graph_node {
     const sett__shot *shot; /* NULL: nothing to launch; made so, no other shot takes its place later */
     void *params;           /* its packed block */
-    bool same;              /* for sett__graph_set: as before */
-} sett__graph_node;
+    bool same;              /* for sett__cuda_graph_set: as before */
+} sett__cuda_graph_node;
 bool sett__cuda_graphs(const sett__cuda *); /* does the driver have the calls? */
 /* May be called while streams are captured. On failure *failed is the node that could not be launched, or -1. */
-sett_status sett__graph_make(sett__cuda *, int device, int n, const sett__graph_node *, sett__graph **, int *failed, sett_error *);
+sett_status sett__cuda_graph_make(sett__cuda *, int device, int n, const sett__cuda_graph_node *, sett__cuda_graph **, int *failed, sett_error *);
 /* Can this node get the arguments of that shot in place? Not with another cluster. shot NULL: nothing to launch, for the time being. */
-bool sett__graph_takes(const sett__graph *, int node, const sett__shot *);
+bool sett__cuda_graph_takes(const sett__cuda_graph *, int node, const sett__shot *);
 /* Gives its nodes what they take; returns how many got it in *set. Queued launches of the graph keep their arguments. On failure *failed is
  * the node, or -1, and the graph is to be freed: what it would launch is not known. */
-sett_status sett__graph_set(sett__graph *, const sett__graph_node *, int *set, int *failed, sett_error *);
-sett_status sett__graph_launch(const sett__graph *, void *stream, sett_error *);
-void sett__graph_free(sett__graph *); /* NULL is ignored */
+sett_status sett__cuda_graph_set(sett__cuda_graph *, const sett__cuda_graph_node *, int *set, int *failed, sett_error *);
+sett_status sett__cuda_graph_launch(const sett__cuda_graph *, void *stream, sett_error *);
+void sett__cuda_graph_free(sett__cuda_graph *); /* NULL is ignored */
 /* Is a stream of this device captured? */
 sett_status sett__cuda_capturing(sett__cuda *, sett_stream, bool *, sett_error *);
 

@@ -13,7 +13,7 @@ typedef struct node {
     uint8_t cluster[3], state;
     bool off;
 } node;
-struct sett__graph {
+struct sett__cuda_graph {
     sett__cuda *cuda;
     int device, n;
     bool entered; /* as SETT__SHOT_ENTERED */
@@ -43,7 +43,7 @@ static sett__cu last_node(const sett__cuda *c, sett__cu_handle stream, sett__cu_
     return r;
 }
 
-static sett_status add(sett__graph *g, node *to, sett__cu_handle stream, const sett__graph_node *from, sett_error *e)
+static sett_status add(sett__cuda_graph *g, node *to, sett__cu_handle stream, const sett__cuda_graph_node *from, sett_error *e)
 {
     const sett__cuda *c = g->cuda;
     if (!from->shot)
@@ -60,7 +60,7 @@ static sett_status add(sett__graph *g, node *to, sett__cu_handle stream, const s
 }
 
 /* A capture that was begun is ended, whatever the launches said. */
-static sett_status capture(sett__graph *g, sett__cu_handle stream, const sett__graph_node *from, int *failed, sett_error *e)
+static sett_status capture(sett__cuda_graph *g, sett__cu_handle stream, const sett__cuda_graph_node *from, int *failed, sett_error *e)
 {
     sett__cuda *c = g->cuda;
     sett_status s = sett__cuda_error(c, c->capture_begin(stream, SETT__CU_CAPTURE_RELAXED), "cuStreamBeginCapture", e);
@@ -74,7 +74,7 @@ static sett_status capture(sett__graph *g, sett__cu_handle stream, const sett__g
     return s ? s : sett__cuda_error(c, r, "cuStreamEndCapture", e);
 }
 
-static sett_status make(sett__graph *g, const sett__graph_node *from, int *failed, sett_error *e)
+static sett_status make(sett__cuda_graph *g, const sett__cuda_graph_node *from, int *failed, sett_error *e)
 {
     sett__cuda *c = g->cuda;
     sett__cu_handle stream;
@@ -86,12 +86,12 @@ static sett_status make(sett__graph *g, const sett__graph_node *from, int *faile
     return s ? s : sett__cuda_error(c, c->graph_make(&g->exec, g->graph, 0), "cuGraphInstantiate", e);
 }
 
-sett_status sett__graph_make(sett__cuda *c, int device, int n, const sett__graph_node *from, sett__graph **to, int *failed, sett_error *e)
+sett_status sett__cuda_graph_make(sett__cuda *c, int device, int n, const sett__cuda_graph_node *from, sett__cuda_graph **to, int *failed, sett_error *e)
 {
     sett__entered in;
     *to = NULL;
     *failed = -1;
-    sett__graph *g = calloc(1, sizeof *g + (size_t)n * sizeof g->node[0]);
+    sett__cuda_graph *g = calloc(1, sizeof *g + (size_t)n * sizeof g->node[0]);
     if (!g)
         return sett__error(e, SETT_E_MEMORY, "no memory for a graph of %d launches", n);
     g->cuda = c, g->device = device, g->n = n;
@@ -103,13 +103,13 @@ sett_status sett__graph_make(sett__cuda *c, int device, int n, const sett__graph
     }
     sett__cuda_leave(c, &in);
     if (s)
-        sett__graph_free(g);
+        sett__cuda_graph_free(g);
     else
         *to = g;
     return s;
 }
 
-void sett__graph_free(sett__graph *g)
+void sett__cuda_graph_free(sett__cuda_graph *g)
 {
     if (g && g->exec)
         g->cuda->graph_exec_free(g->exec);
@@ -119,7 +119,7 @@ void sett__graph_free(sett__graph *g)
 }
 
 /* ---- other arguments -------------------------------------------------------------------------------- */
-bool sett__graph_takes(const sett__graph *g, int i, const sett__shot *shot)
+bool sett__cuda_graph_takes(const sett__cuda_graph *g, int i, const sett__shot *shot)
 {
     const node *n = &g->node[i];
     if (!shot || !n->handle)
@@ -127,14 +127,14 @@ bool sett__graph_takes(const sett__graph *g, int i, const sett__shot *shot)
     return n->state == shot->state && (!(n->state & SETT__SHOT_CLUSTERED) || !memcmp(n->cluster, shot->cluster, sizeof n->cluster));
 }
 
-static sett_status enable(sett__graph *g, node *n, bool on, sett_error *e)
+static sett_status enable(sett__cuda_graph *g, node *n, bool on, sett_error *e)
 {
     sett_status s = n->off == !on ? SETT_OK : sett__cuda_error(g->cuda, g->cuda->node_enable(g->exec, n->handle, on), "cuGraphNodeSetEnabled", e);
     n->off = s ? n->off : !on;
     return s;
 }
 
-static sett__cu put(sett__graph *g, node *n, const sett__shot *shot, void *params)
+static sett__cu put(sett__cuda_graph *g, node *n, const sett__shot *shot, void *params)
 {
     sett__handed h;
     void *each[SETT__EACH];
@@ -146,7 +146,7 @@ static sett__cu put(sett__graph *g, node *n, const sett__shot *shot, void *param
     return g->cuda->node_set(g->exec, n->handle, &n->as);
 }
 
-static sett_status set(sett__graph *g, node *n, const sett__graph_node *from, sett_error *e)
+static sett_status set(sett__cuda_graph *g, node *n, const sett__cuda_graph_node *from, sett_error *e)
 {
     if (!n->handle)
         return SETT_OK;
@@ -155,7 +155,7 @@ static sett_status set(sett__graph *g, node *n, const sett__graph_node *from, se
 }
 
 /* In a context: without one the driver reads through a null pointer (580.159). */
-sett_status sett__graph_set(sett__graph *g, const sett__graph_node *from, int *done, int *failed, sett_error *e)
+sett_status sett__cuda_graph_set(sett__cuda_graph *g, const sett__cuda_graph_node *from, int *done, int *failed, sett_error *e)
 {
     sett__entered in;
     int saved = errno;
@@ -175,7 +175,7 @@ sett_status sett__graph_set(sett__graph *g, const sett__graph_node *from, int *d
 }
 
 /* ---- launching ----------------------------------------------------------------------------------------- */
-sett_status sett__graph_launch(const sett__graph *g, void *stream, sett_error *e)
+sett_status sett__cuda_graph_launch(const sett__cuda_graph *g, void *stream, sett_error *e)
 {
     sett__entered in = {0};
     const bool named = (uintptr_t)stream > 2 && !g->entered; /* a default stream is the current context's */

@@ -186,12 +186,12 @@ typedef struct bench {
     sett__runtime *on;
     sett_stream stream;
     int n;
-    const sett_bind *args;
+    const sett_launch_arg *args;
     const sett_benchmark_options *o;
     piece piece[SETT__MAX_ARGS]; /* of each parameter */
     uint64_t bytes;              /* of one workspace */
     int n_calls;
-    sett_call **call; /* one a workspace */
+    sett_prepared **call; /* one a workspace */
     void **memory;    /* n_param a workspace; NULL: none of its own */
 } bench;
 
@@ -304,7 +304,7 @@ static sett_status copy_piece(bench *p, int workspace, int i, uintptr_t *to, set
              : s;
 }
 
-static sett_status make_workspace(bench *p, int workspace, sett_bind *bind, sett_buf *buf, sett_error *err)
+static sett_status make_workspace(bench *p, int workspace, sett_launch_arg *bind, sett_buf *buf, sett_error *err)
 {
     const int n = (int)p->sig->n_param;
     uintptr_t base[SETT__MAX_ARGS];
@@ -321,16 +321,16 @@ static sett_status make_workspace(bench *p, int workspace, sett_bind *bind, sett
         bind[i].u.t = &buf[i];
     }
     if (!s)
-        s = sett_call_make_n(p->k, p->stream.device, p->n, bind, &p->call[workspace], err);
+        s = sett_prepared_make_n(p->k, p->stream.device, p->n, bind, &p->call[workspace], err);
     return s;
 }
 
 static sett_status make_workspaces(bench *p, sett_error *err)
 {
     const size_t n = (size_t)p->o->workspaces, n_param = p->sig->n_param;
-    sett_bind *bind = malloc(((size_t)p->n + 1) * sizeof *bind);
+    sett_launch_arg *bind = malloc(((size_t)p->n + 1) * sizeof *bind);
     sett_buf *buf = malloc((n_param + 1) * sizeof *buf);
-    p->call = calloc(n, sizeof(sett_call *));
+    p->call = calloc(n, sizeof(sett_prepared *));
     p->memory = calloc(n * n_param + 1, sizeof(void *));
     bool room = bind && buf && p->call && p->memory;
     sett_status s = room ? SETT_OK : sett__error(err, SETT_E_MEMORY, "%s: out of memory", func);
@@ -350,7 +350,7 @@ static sett_status make_workspaces(bench *p, sett_error *err)
 static void drop_workspaces(bench *p)
 {
     for (int i = 0; i < p->n_calls; i++) {
-        sett_call_free(p->call[i]);
+        sett_prepared_free(p->call[i]);
         for (size_t j = 0, n = p->sig->n_param; j < n; j++)
             sett__free(p->on, p->stream.device, p->memory[(size_t)i * n + j]);
     }
@@ -360,7 +360,7 @@ static void drop_workspaces(bench *p)
 
 static sett_status run_call(void *user, sett_stream stream, int workspace)
 {
-    return sett_call_run(((bench *)user)->call[workspace], stream);
+    return sett_prepared_run(((bench *)user)->call[workspace], stream);
 }
 
 static sett_status run_bench(bench *p, sett_benchmark_options *o, sett_benchmark_result *to, sett_error *err)
@@ -381,7 +381,7 @@ static sett_status run_bench(bench *p, sett_benchmark_options *o, sett_benchmark
     return s;
 }
 
-sett_status sett_benchmark_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args,
+sett_status sett_benchmark_n(sett_kernel *k, sett_stream stream, int n, const sett_launch_arg *args,
     const sett_benchmark_options *options, sett_benchmark_result *to, sett_error *err)
 {
     sett_benchmark_options o;

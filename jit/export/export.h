@@ -30,7 +30,7 @@ static inline void sett__exporter_unlock(sett__exporter *x)
     atomic_store(&x->holder, 0);
 }
 /* Checks and launches as sett_launch_n does, by the code that fits the device best. */
-sett_status sett__exported_launch(sett__exporter *, const sett__exported *, sett_stream, int n, const sett_bind *, sett_error *);
+sett_status sett__exported_launch(sett__exporter *, const sett__exported *, sett_stream, int n, const sett_launch_arg *, sett_error *);
 /* Loads the code for a device. */
 sett_status sett__exported_prepare(sett__exporter *, const sett__exported *, int device, sett_error *);
 /* The report of an assertion that failed; see sett__cuda_failed. */

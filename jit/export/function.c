@@ -87,8 +87,8 @@ static bool alike(const sett_kernel *k, const sett_kernel *l)
 /* What the files declare beside the kernels; tests/export.sh looks for what is missing here. */
 static bool taken(const char *function)
 {
-    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "status_name", "dtype", "prepare", "assertions", "last_error", "bind",
-        "bind_kind", "dtype_bits", "dtype_name", "error", "log_fn", "log_level"};
+    static const char *const own[] = {"buf", "buf_1d", "buf_2d", "buf_nd", "stream", "status", "status_name", "dtype", "prepare", "assertions", "last_error", "launch_arg",
+        "launch_arg_kind", "dtype_bits", "dtype_name", "error", "log_fn", "log_level"};
     for (size_t i = 0; i < SETT__COUNT(own); i++)
         if (!strcmp(function, own[i]))
             return true;
@@ -172,21 +172,21 @@ static void put_prototype(sett__export *x, sett__sink *to, int i, bool header)
 }
 
 /* ---- the source ------------------------------------------------------------------------------------------------------------ */
-/* "{SETT_BIND_FLOAT, 0, {.f = (double)a}}" */
-static void put_bind(sett__export *x, const argument *a, const char *word)
+/* "{SETT_LAUNCH_ARG_FLOAT, 0, {.f = (double)a}}" */
+static void put_launch_arg(sett__export *x, const argument *a, const char *word)
 {
     const bool floating = *a->type == 'f' || *a->type == 'd', number = !a->param || a->param->scalar == SETT__BY_NUMBER;
     const unsigned bytes = a->param && a->param->scalar == SETT__BY_STRUCT ? a->param->bytes : 0;
     if (number)
-        P(floating ? "{SETT_BIND_FLOAT, 0, {.f = (double)" : "{SETT_BIND_INT, 0, {.i = (int64_t)");
+        P(floating ? "{SETT_LAUNCH_ARG_FLOAT, 0, {.f = (double)" : "{SETT_LAUNCH_ARG_INT, 0, {.i = (int64_t)");
     else
-        P(bytes ? "{SETT_BIND_STRUCT, %u, {.p = " : "{SETT_BIND_BUF, %u, {.t = ", bytes);
+        P(bytes ? "{SETT_LAUNCH_ARG_STRUCT, %u, {.p = " : "{SETT_LAUNCH_ARG_BUF, %u, {.t = ", bytes);
     sett__put(&x->source, word);
     P("}}");
 }
 
 /* {0} stands for a symbol that a buffer gives. Returns how many entries there are. */
-static uint32_t put_binds(sett__export *x, const sett_kernel *k)
+static uint32_t put_launch_args(sett__export *x, const sett_kernel *k)
 {
     char word[SETT__EXPORT_WORD];
     argument a;
@@ -195,7 +195,7 @@ static uint32_t put_binds(sett__export *x, const sett_kernel *k)
         for (; n < a.bind; n++)
             P("%s{0}", n ? ", " : "");
         P("%s", n ? ", " : "");
-        put_bind(x, &a, own_word(x, &a, word));
+        put_launch_arg(x, &a, own_word(x, &a, word));
     }
     return n;
 }
@@ -206,8 +206,8 @@ static void put_body(sett__export *x, int i)
     uint32_t n = 0, at = 0;
     argument a;
     if (next_argument(k, &at, &a)) {
-        P("    const sett_bind sett__args[] = {");
-        n = put_binds(x, k);
+        P("    const sett_launch_arg sett__args[] = {");
+        n = put_launch_args(x, k);
         P("};\n");
     }
     P("    return sett__exported_launch(&exporter, &kernel_%d, sett__stream, %u, %s, &last);\n", i, (unsigned)n, n ? "sett__args" : "NULL");

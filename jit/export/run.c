@@ -124,7 +124,7 @@ static sett_status find_kernel(sett__exporter *x, const sett__exported *k, int d
 }
 
 /* Where there is no driver, and so no target: what no code takes is told, so that a machine without a GPU tests its calls. */
-__attribute__((cold)) static sett_status without_driver(const sett__exported *k, int n, const sett_bind *args, sett_status s, sett_error *err)
+__attribute__((cold)) static sett_status without_driver(const sett__exported *k, int n, const sett_launch_arg *args, sett_status s, sett_error *err)
 {
     sett__bound b;
     sett_error first, other;
@@ -135,7 +135,7 @@ __attribute__((cold)) static sett_status without_driver(const sett__exported *k,
     return first.status;
 }
 
-sett_status sett__exported_launch(sett__exporter *x, const sett__exported *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+sett_status sett__exported_launch(sett__exporter *x, const sett__exported *k, sett_stream stream, int n, const sett_launch_arg *args, sett_error *err)
 {
     int saved = errno;
     exported_on on;

@@ -40,10 +40,10 @@ static sett_status wrong_count(const sett__binder *bd)
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
-static __attribute__((noinline, cold)) const char *given_text(const sett_bind *a)
+static __attribute__((noinline, cold)) const char *given_text(const sett_launch_arg *a)
 {
     int kind = a->kind;
-    return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind == SETT_BIND_NAME ? "a name" : kind ? "a number" : "nothing";
+    return kind == SETT_LAUNCH_ARG_BUF ? "a buffer" : kind == SETT_LAUNCH_ARG_STRUCT ? "a struct" : kind == SETT_LAUNCH_ARG_NAME ? "a name" : kind ? "a number" : "nothing";
 }
 
 static __attribute__((noinline, cold)) sett_status wrong_rank(const sett__binder *bd, const sett__param *p, int rank)
@@ -55,11 +55,11 @@ static __attribute__((noinline, cold)) sett_status wrong_rank(const sett__binder
         plural(p->rank), rank);
 }
 
-static inline sett_status check_buffer(const sett__binder *bd, uint32_t i, const sett__arg_plan *a, const sett_bind *b)
+static inline sett_status check_buffer(const sett__binder *bd, uint32_t i, const sett__arg_plan *a, const sett_launch_arg *b)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_buf *t = b->u.t;
-    if (b->kind != SETT_BIND_BUF)
+    if (b->kind != SETT_LAUNCH_ARG_BUF)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and %s was given (argument %u)", bd->name, p->name,
             given_text(b), (unsigned)i);
     if (!t)
@@ -89,8 +89,8 @@ bool sett__int_fits(sett_dtype dtype, int64_t v)
 static sett_status check_struct(const sett__binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
-    const sett_bind *a = &bd->arg[i];
-    if (a->kind != SETT_BIND_STRUCT)
+    const sett_launch_arg *a = &bd->arg[i];
+    if (a->kind != SETT_LAUNCH_ARG_STRUCT)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a struct of %u bytes, and %s was given (argument %u): SETT_STRUCT(x) gives one",
             bd->name, p->name, (unsigned)p->bytes, given_text(a), (unsigned)i);
     if (a->bytes != p->bytes)
@@ -112,8 +112,8 @@ static sett_status take_struct(const sett__binder *bd, uint32_t i, const sett__a
 static sett_status take_float(const sett__binder *bd, uint32_t i, const sett__arg_plan *a)
 {
     const sett_dtype dtype = (sett_dtype)a->dtype;
-    const sett_bind *b = &bd->arg[i];
-    const double f = b->kind == SETT_BIND_FLOAT ? b->u.f : (double)b->u.i;
+    const sett_launch_arg *b = &bd->arg[i];
+    const double f = b->kind == SETT_LAUNCH_ARG_FLOAT ? b->u.f : (double)b->u.i;
     const uint64_t bits = sett__bits_of_float(dtype, f);
     if (fabs(f) > 65503 && isfinite(f) && !isfinite(sett__float_of_bits(dtype, bits)))
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, bd->sig->param[i].name, f, sett_dtype_name(dtype));
@@ -124,17 +124,17 @@ static sett_status take_float(const sett__binder *bd, uint32_t i, const sett__ar
 static sett_status take_scalar(sett__binder *bd, uint32_t i, const sett__arg_plan *a)
 {
     const sett__param *p = &bd->sig->param[i];
-    const sett_bind *b = &bd->arg[i];
+    const sett_launch_arg *b = &bd->arg[i];
     const sett_dtype dtype = (sett_dtype)a->dtype;
     bd->scalar[i] = 0;
     if (p->scalar == SETT__BY_STRUCT)
         return take_struct(bd, i, a);
-    if (b->kind != SETT_BIND_INT && b->kind != SETT_BIND_FLOAT)
+    if (b->kind != SETT_LAUNCH_ARG_INT && b->kind != SETT_LAUNCH_ARG_FLOAT)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name,
             given_text(b), (unsigned)i);
     if (sett__dtype_is_float(dtype))
         return take_float(bd, i, a);
-    if (b->kind == SETT_BIND_FLOAT)
+    if (b->kind == SETT_LAUNCH_ARG_FLOAT)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name,
             sett_dtype_name(dtype), b->u.f);
     if (!sett__int_fits(dtype, b->u.i))
@@ -158,9 +158,9 @@ static APART sett_status take_arguments(sett__binder *bd)
     if (bd->n && !bd->arg)
         return REFUSE(bd, SETT_E_BIND, "%s: the array of its %d arguments is NULL", bd->name, bd->n);
     for (int i = p->n_arg; i < bd->n; i++)
-        if (bd->arg[i].kind && bd->arg[i].kind != SETT_BIND_INT)
+        if (bd->arg[i].kind && bd->arg[i].kind != SETT_LAUNCH_ARG_INT)
             return wrong_count(bd);
-    const sett_bind *b = bd->arg;
+    const sett_launch_arg *b = bd->arg;
     for (uint32_t i = 0, n = p->n_arg; i < n && !s; i++, a++, b++)
         s = a->bytes ? take_scalar(bd, i, a) : check_buffer(bd, i, a, b);
     return s;
@@ -176,13 +176,13 @@ static bool empty_buffer(const sett_buf *t)
 }
 
 /* Does this stride lead to an element? That of another is anybody's guess. */
-static inline bool leads(const sett_bind *arg, uint16_t place)
+static inline bool leads(const sett_launch_arg *arg, uint16_t place)
 {
     const sett_buf *t = arg[SETT__PLACE_PARAM(place)].u.t;
     return t->shape[SETT__PLACE_MODE(place)] > 1 && !empty_buffer(t);
 }
 
-static inline int64_t number_at(const sett_bind *arg, uint16_t place)
+static inline int64_t number_at(const sett_launch_arg *arg, uint16_t place)
 {
     const sett_buf *t = arg[SETT__PLACE_PARAM(place)].u.t;
     return (place & 1 ? t->stride : t->shape)[SETT__PLACE_MODE(place)];
@@ -204,7 +204,7 @@ static uint16_t stride_of(const sett__binder *bd, uint32_t s, bool leading)
 
 /* One that no extent gives, and not the first of its strides. A stride that leads nowhere is used only where nothing else gives
  * the symbol; one that breaks the symbol's own promise is then replaced by the least value that keeps it. */
-static __attribute__((noinline)) int64_t bind_symbol(sett__binder *bd, uint32_t s, const sett_bind *given)
+static __attribute__((noinline)) int64_t bind_symbol(sett__binder *bd, uint32_t s, const sett_launch_arg *given)
 {
     const sett__symbol *y = &bd->sig->sym[s];
     const sett__sym_plan *p = &sett__plan_syms(bd->plan)[s];
@@ -240,7 +240,7 @@ static bool bound(const sett__binder *bd, uint32_t s)
 static __attribute__((noinline, cold)) sett_status given_twice(const sett__binder *bd)
 {
     char place[160], takes[400];
-    const sett_bind *value = bd->arg + bd->plan->n_arg;
+    const sett_launch_arg *value = bd->arg + bd->plan->n_arg;
     uint32_t s = 0;
     int given = bd->plan->n_arg;
     bool too_many = true;
@@ -291,7 +291,7 @@ static inline void put_symbol(unsigned char *params, const sett__sym_plan *y, in
 }
 
 /* The plan's source, a launch's own value, or what is left. */
-static inline int64_t take_symbol(sett__binder *bd, const sett_bind *arg, uint32_t s, uint16_t from, const sett_bind *given)
+static inline int64_t take_symbol(sett__binder *bd, const sett_launch_arg *arg, uint32_t s, uint16_t from, const sett_launch_arg *given)
 {
     bd->from[s] = from;
     if (from == SETT__GIVEN ? !given : from & 1 && !leads(arg, from))
@@ -303,12 +303,12 @@ static APART sett_status take_symbols(sett__binder *bd)
 {
     const sett__plan *p = bd->plan;
     const sett__sym_plan *y = sett__plan_syms(p);
-    const sett_bind *arg = bd->arg, *value = arg + p->n_arg, *end = arg + bd->n;
+    const sett_launch_arg *arg = bd->arg, *value = arg + p->n_arg, *end = arg + bd->n;
     const uint32_t n = p->n_sym;
     unsigned char *params = bd->out->params;
     bool twice = false;
     for (uint32_t s = 0; s < n; s++, value++) {
-        const sett_bind *given = value < end && value->kind ? value : NULL;
+        const sett_launch_arg *given = value < end && value->kind ? value : NULL;
         bd->sym[s] = take_symbol(bd, arg, s, y[s].from, given);
         twice |= given && given->u.i != bd->sym[s];
     }
@@ -461,7 +461,7 @@ static APART sett_status check_tensors(const sett__binder *bd, sett__extent *ext
 {
     const sett__arg_plan *a = sett__plan_args(bd->plan);
     const sett__mode_plan *want = sett__plan_modes(bd->plan);
-    const sett_bind *arg = bd->arg;
+    const sett_launch_arg *arg = bd->arg;
     unsigned char *params = bd->out->params;
     for (uint32_t i = 0, n = bd->plan->n_arg; i < n; want += a->rank, i++, a++) {
         const sett_buf *t = arg[i].u.t;
@@ -566,7 +566,7 @@ static sett_status derive(sett__binder *bd)
 
 /* Gaps of the packed block are zero, so that equal arguments make equal blocks. The address at the end of one with assertions is
  * sett__gpu_address's. */
-sett_status sett__bind(const sett__plan *p, int n, const sett_bind *arg, sett__bound *out, sett__extent *extents, sett_error *err)
+sett_status sett__bind(const sett__plan *p, int n, const sett_launch_arg *arg, sett__bound *out, sett__extent *extents, sett_error *err)
 {
     sett__binder bd;
     bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = out;
@@ -603,7 +603,7 @@ static sett_status check_alone(const sett__binder *bd, uint32_t i)
     return s || empty ? s : check_memory(bd, i, t, NULL);
 }
 
-sett_status sett__bind_constants(const sett__plan *p, int n, const sett_bind *arg, sett_error *err)
+sett_status sett__bind_constants(const sett__plan *p, int n, const sett_launch_arg *arg, sett_error *err)
 {
     sett__bound out;
     sett__binder bd;
@@ -612,10 +612,10 @@ sett_status sett__bind_constants(const sett__plan *p, int n, const sett_bind *ar
     bd.plan = p, bd.sig = p->sig, bd.name = p->name, bd.arg = arg, bd.n = n, bd.err = err, bd.out = &out;
     for (int i = 0; i < n && !s; i++) {
         const sett__arg_plan *a = sett__plan_args(p) + i;
-        const bool name = arg[i].kind == SETT_BIND_NAME;
+        const bool name = arg[i].kind == SETT_LAUNCH_ARG_NAME;
         names |= name;
         if (i >= p->n_arg)
-            s = name || !arg[i].kind || arg[i].kind == SETT_BIND_INT ? SETT_OK : wrong_count(&bd);
+            s = name || !arg[i].kind || arg[i].kind == SETT_LAUNCH_ARG_INT ? SETT_OK : wrong_count(&bd);
         else if (!name && !(s = a->bytes ? take_scalar(&bd, (uint32_t)i, a) : check_buffer(&bd, (uint32_t)i, a, &arg[i])) && !a->bytes)
             s = check_alone(&bd, (uint32_t)i);
     }

@@ -113,21 +113,21 @@ typedef struct sett__bound {
     sett__map_facts map[SETT__MAX_MAPS]; /* plan->n_map of them, unless it is empty; params has room for what they become */
 } sett__bound;
 /* Binds arguments. Entries 0 to n_param - 1 are the parameters in order of declaration. Values of symbols may follow, in order:
- * entry n_param + i is symbol i, of kind SETT_BIND_INT, or of kind 0 if buffers give it. A symbol takes its value from the
+ * entry n_param + i is symbol i, of kind SETT_LAUNCH_ARG_INT, or of kind 0 if buffers give it. A symbol takes its value from the
  * first top-level extent that is that symbol alone, else from the first such stride, else from its entry.
  * extents: one for each param, for the CPU engine, or NULL. SETT_E_BIND, SETT_E_DTYPE, SETT_E_RANK, SETT_E_SHAPE,
  * SETT_E_DIVIDE, SETT_E_ALIGN, SETT_E_RANGE or SETT_E_LIMIT. */
-sett_status sett__bind(const sett__plan *, int n, const sett_bind *, sett__bound *, sett__extent *extents, sett_error *);
-/* What of the same is wrong of arguments whatever those of kind SETT_BIND_NAME will be: kinds, types, ranks, ranges, extents that are numbers,
+sett_status sett__bind(const sett__plan *, int n, const sett_launch_arg *, sett__bound *, sett__extent *extents, sett_error *);
+/* What of the same is wrong of arguments whatever those of kind SETT_LAUNCH_ARG_NAME will be: kinds, types, ranks, ranges, extents that are numbers,
  * memory; without such names all that sett__bind checks. */
-sett_status sett__bind_constants(const sett__plan *, int n, const sett_bind *, sett_error *);
+sett_status sett__bind_constants(const sett__plan *, int n, const sett_launch_arg *, sett_error *);
 const char *sett__takes_text(const sett__sig *, const char *name, char buf[400]); /* "k takes 2 arguments (X, a)" */
 bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
 bool sett__buf_span(const sett_buf *, int64_t *lo, int64_t *hi); /* lowest and highest offset in elements; false: past 64 bits */
 
 /* ---- maps.c: tensor maps ------------------------------------------------------------------------------ */
 /* What each recipe is, of the values of symbols and scalars: SETT_E_ALIGN, SETT_E_RANGE. name: the kernel's. */
-sett_status sett__maps_bind(const sett__sig *, const char *name, const sett_bind *, const int64_t *sym, const int64_t *scalar,
+sett_status sett__maps_bind(const sett__sig *, const char *name, const sett_launch_arg *, const int64_t *sym, const int64_t *scalar,
     sett__map_facts *, sett_error *);
 /* Encodes them into the packed block: with a driver in a context of the device, without one as the CPU engine has them. was, from: what
  * was encoded before and the block that has it, from which equal maps are copied; or NULL. */

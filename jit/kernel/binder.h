@@ -8,7 +8,7 @@ typedef struct sett__binder {
     const sett__plan *plan;
     const sett__sig *sig;
     const char *name; /* the kernel's */
-    const sett_bind *arg;
+    const sett_launch_arg *arg;
     int n;
     sett_error *err;
     sett__bound *out;

@@ -87,7 +87,7 @@ static sett_status bind_map(const mapped *m, const sett_buf *t, sett__map_facts 
     return s ? s : check_reach(m, t, f);
 }
 
-sett_status sett__maps_bind(const sett__sig *sig, const char *kernel, const sett_bind *arg, const int64_t *sym, const int64_t *scalar,
+sett_status sett__maps_bind(const sett__sig *sig, const char *kernel, const sett_launch_arg *arg, const int64_t *sym, const int64_t *scalar,
     sett__map_facts *to, sett_error *err)
 {
     sett_status s = SETT_OK;

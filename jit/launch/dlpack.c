@@ -134,7 +134,7 @@ static sett_status of_argument(const sett__plan *p, int argument, const sett_err
     return sett__error(err, why->status, "%s: argument %d: %s", p->name, argument, why->text);
 }
 
-sett_status sett__bind_dltensor(const sett__plan *p, int argument, const void *t, sett_buf *buf, sett_bind *bind, int *device,
+sett_status sett__bind_dltensor(const sett__plan *p, int argument, const void *t, sett_buf *buf, sett_launch_arg *bind, int *device,
     sett_error *err)
 {
     sett_error why;
@@ -147,15 +147,15 @@ sett_status sett__bind_dltensor(const sett__plan *p, int argument, const void *t
     if (s)
         return of_argument(p, argument, &why, err);
     *device = found;
-    *bind = sett_bind_t(buf);
+    *bind = sett_launch_arg_buf(buf);
     return SETT_OK;
 }
 
-sett_status sett_bind_dltensor(const sett_kernel *k, int argument, const DLTensor *t, sett_buf *buf, sett_bind *bind, int *device,
+sett_status sett_launch_arg_dltensor(const sett_kernel *k, int argument, const DLTensor *t, sett_buf *buf, sett_launch_arg *bind, int *device,
     sett_error *err)
 {
     if (!k || !buf || !bind || !device)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_bind_dltensor: the %s is NULL",
+        return sett__error(err, SETT_E_ARGUMENT, "sett_launch_arg_dltensor: the %s is NULL",
             !k ? "kernel" : !buf ? "place for the buffer" : !bind ? "place for the argument" : "place for the device");
     return sett__bind_dltensor(k->plan, argument, t, buf, bind, device, err);
 }

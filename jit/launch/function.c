@@ -58,7 +58,7 @@ static ffi_type *scalar_type(int dtype)
 }
 
 /* p: where libffi has put an argument of this type. */
-static sett_bind scalar_of(const ffi_type *type, const void *p)
+static sett_launch_arg scalar_of(const ffi_type *type, const void *p)
 {
     union {
         uint8_t u8;
@@ -74,23 +74,23 @@ static sett_bind scalar_of(const ffi_type *type, const void *p)
     memcpy(&v, p, type->size);
     switch (type->type) {
     case FFI_TYPE_FLOAT:
-        return (sett_bind){SETT_BIND_FLOAT, .u = {.f = (double)v.f}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = (double)v.f}};
     case FFI_TYPE_DOUBLE:
-        return (sett_bind){SETT_BIND_FLOAT, .u = {.f = v.d}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = v.d}};
     case FFI_TYPE_UINT8:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.u8}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.u8}};
     case FFI_TYPE_SINT8:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i8}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.i8}};
     case FFI_TYPE_UINT16:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.u16}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.u16}};
     case FFI_TYPE_SINT16:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i16}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.i16}};
     case FFI_TYPE_UINT32:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.u32}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.u32}};
     case FFI_TYPE_SINT32:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i32}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.i32}};
     default:
-        return (sett_bind){SETT_BIND_INT, .u = {.i = v.i64}};
+        return (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = v.i64}};
     }
 }
 
@@ -134,13 +134,13 @@ static void enter(ffi_cif *cif, void *result, void **args, void *user)
 {
     sett_function *f = user;
     sett_error err;
-    sett_bind bind[SETT__MAX_ARGS];
+    sett_launch_arg bind[SETT__MAX_ARGS];
     for (unsigned i = 0; i < cif->nargs; i++) {
         const sett__param *p = &f->kernel->plan->sig->param[i];
         if (p->scalar == SETT__BY_STRUCT)
-            bind[i] = sett_bind_struct(*(const void *const *)args[i], p->bytes);
+            bind[i] = sett_launch_arg_struct(*(const void *const *)args[i], p->bytes);
         else if (f->type[i]->type == FFI_TYPE_POINTER)
-            bind[i] = sett_bind_t(*(const sett_buf *const *)args[i]);
+            bind[i] = sett_launch_arg_buf(*(const sett_buf *const *)args[i]);
         else
             bind[i] = scalar_of(f->type[i], args[i]);
     }

@@ -86,7 +86,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
 }
 
 sett_status sett__bind_kernel(
-    const sett_kernel *k, int n, const sett_bind *args, sett__bound *bound, sett__extent *extent, sett_error *err)
+    const sett_kernel *k, int n, const sett_launch_arg *args, sett__bound *bound, sett__extent *extent, sett_error *err)
 {
     sett_status s = sett__bind(k->plan, n, args, bound, extent, err);
     return s || !k->cpu ? s : sett__blocks_check(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, args, extent, err);
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) sett_status aim(const sett__plan *p
     return s;
 }
 
-sett_status sett__launch_aim(sett_kernel *k, sett_stream stream, void *function, int n, const sett_bind *args, sett__bound *b,
+sett_status sett__launch_aim(sett_kernel *k, sett_stream stream, void *function, int n, const sett_launch_arg *args, sett__bound *b,
     sett__extent *extent, const sett__map_facts *was, const void *was_params, sett__shot *shot, sett_error *err)
 {
     sett_status s = sett__bind_kernel(k, n, args, b, extent, err);
@@ -146,7 +146,7 @@ void sett__kernel_let(sett_kernel *k)
         atomic_fetch_sub(&k->rest->calls, 1);
 }
 
-static sett_status on_cpu(sett_kernel *k, void *handle, int n, const sett_bind *args, sett_error *err)
+static sett_status on_cpu(sett_kernel *k, void *handle, int n, const sett_launch_arg *args, sett_error *err)
 {
     sett__bound b;
     sett__extent extent[SETT__MAX_ARGS];
@@ -154,7 +154,7 @@ static sett_status on_cpu(sett_kernel *k, void *handle, int n, const sett_bind *
     return s || b.empty ? s : sett__launch_cpu(k, handle, &b.dims, b.params, b.params_len, extent, err);
 }
 
-sett_status sett__launch_gpu(const sett__plan *p, sett__cuda *cuda, sett__gpu_kernel *gpu, sett_stream stream, int n, const sett_bind *args,
+sett_status sett__launch_gpu(const sett__plan *p, sett__cuda *cuda, sett__gpu_kernel *gpu, sett_stream stream, int n, const sett_launch_arg *args,
     sett_error *err)
 {
     sett__bound b;
@@ -165,13 +165,13 @@ sett_status sett__launch_gpu(const sett__plan *p, sett__cuda *cuda, sett__gpu_ke
     return s || b.empty ? s : sett__gpu_shoot(&shot, stream.handle, b.params, err);
 }
 
-static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+static sett_status on_gpu(sett_kernel *k, sett_stream stream, int n, const sett_launch_arg *args, sett_error *err)
 {
     sett_status s = sett__launch_gpu(k->plan, k->rest->runtime->cuda, sett__kernel_gpu(k), stream, n, args, err);
     return s ? sett__kernel_not_loaded(k, s, err) : SETT_OK;
 }
 
-sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_bind *args, sett_error *err)
+sett_status sett_launch_n(sett_kernel *k, sett_stream stream, int n, const sett_launch_arg *args, sett_error *err)
 {
     int saved = errno;
     if (!k)

@@ -9,12 +9,12 @@
 sett_status sett__launch_cpu(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
     const sett__extent *, sett_error *);
 /* Binds, checks and launches, of a kernel of a GPU. */
-sett_status sett__launch_gpu(const sett__plan *, sett__cuda *, sett__gpu_kernel *, sett_stream, int n, const sett_bind *, sett_error *);
+sett_status sett__launch_gpu(const sett__plan *, sett__cuda *, sett__gpu_kernel *, sett_stream, int n, const sett_launch_arg *, sett_error *);
 /* Of either engine; of the CPU's also whether what it reaches is in memory that is there. */
-sett_status sett__bind_kernel(const sett_kernel *, int n, const sett_bind *, sett__bound *, sett__extent *, sett_error *);
+sett_status sett__bind_kernel(const sett_kernel *, int n, const sett_launch_arg *, sett__bound *, sett__extent *, sett_error *);
 /* Binds, and makes what a launch hands over: tensor maps, and on a GPU the shot, all but its gate. function: as sett__gpu_aim takes it. was,
  * was_params: what maps were encoded of before, and the block that has them, or NULL. Of an empty grid the shot is what it was. */
-sett_status sett__launch_aim(sett_kernel *, sett_stream, void *function, int n, const sett_bind *, sett__bound *, sett__extent *,
+sett_status sett__launch_aim(sett_kernel *, sett_stream, void *function, int n, const sett_launch_arg *, sett__bound *, sett__extent *,
     const sett__map_facts *was, const void *was_params, sett__shot *, sett_error *);
 /* Runs a CPU kernel that was bound before, if its memory is still there. */
 sett_status sett__launch_again(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
@@ -27,8 +27,8 @@ void sett__kernel_let(sett_kernel *);
 sett_status sett__launch_check(const sett_kernel *, int *device, sett_error *);
 
 /* ---- dlpack.c, tvm.c: arguments that others describe ------------------------------------------------------- */
-/* sett_bind_dltensor of a kernel's plan. */
-sett_status sett__bind_dltensor(const sett__plan *, int argument, const void *dltensor, sett_buf *, sett_bind *, int *device, sett_error *);
+/* sett_launch_arg_dltensor of a kernel's plan. */
+sett_status sett__bind_dltensor(const sett__plan *, int argument, const void *dltensor, sett_buf *, sett_launch_arg *, int *device, sett_error *);
 typedef struct sett__tvm_any { /* TVMFFIAny; type 0: None */
     int32_t type;
     uint32_t zero;
@@ -44,7 +44,7 @@ typedef struct sett__tvm { void *create, *stream_of, *raise; } sett__tvm;
 sett_status sett__tvm_find(void *library, sett__tvm *, sett_error *);
 typedef struct sett__tvm_bound {
     int device; /* of the tensors; SETT_DEFAULT_DEVICE: there is none */
-    sett_bind bind[SETT__MAX_ARGS];
+    sett_launch_arg bind[SETT__MAX_ARGS];
     sett_buf buf[SETT__MAX_ARGS];
 } sett__tvm_bound;
 sett_status sett__tvm_arguments(const sett__plan *, const sett__tvm_any *, int n, sett__tvm_bound *, sett_error *);

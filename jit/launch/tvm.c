@@ -17,15 +17,15 @@ static const char *kind_of(sett_status s)
     return s < SETT_E_NO_DEVICE ? "ValueError" : "RuntimeError";
 }
 
-static sett_status take_any(const sett__plan *p, int i, const sett__tvm_any *from, sett_buf *buf, sett_bind *to, int *device, sett_error *err)
+static sett_status take_any(const sett__plan *p, int i, const sett__tvm_any *from, sett_buf *buf, sett_launch_arg *to, int *device, sett_error *err)
 {
     switch (from->type) {
     case INT:
     case BOOL:
-        *to = (sett_bind){SETT_BIND_INT, 0, {.i = from->u.i}};
+        *to = (sett_launch_arg){SETT_LAUNCH_ARG_INT, 0, {.i = from->u.i}};
         return SETT_OK;
     case FLOAT:
-        *to = (sett_bind){SETT_BIND_FLOAT, 0, {.f = from->u.f}};
+        *to = (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, 0, {.f = from->u.f}};
         return SETT_OK;
     case TENSOR:
     case TENSOR_POINTER:

@@ -149,7 +149,7 @@ sett_status sett__blocks_alive(sett__blocks *all, const sett__sig *sig, const ch
 }
 
 sett_status sett__blocks_check(
-    sett__blocks *all, const sett__sig *sig, const char *kernel, const sett_bind *arg, const sett__extent *extent, sett_error *err)
+    sett__blocks *all, const sett__sig *sig, const char *kernel, const sett_launch_arg *arg, const sett__extent *extent, sett_error *err)
 {
     for (uint32_t i = 0; i < sig->n_param; i++) {
         sett__extent x;

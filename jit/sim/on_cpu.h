@@ -20,7 +20,7 @@ bool sett__blocks_around(sett__blocks *, const void *, sett__extent *, bool *fre
 /* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. The second asks again of what was bound before
  * whether it was freed. */
 sett_status sett__blocks_check(
-    sett__blocks *, const sett__sig *, const char *kernel, const sett_bind *, const sett__extent *, sett_error *);
+    sett__blocks *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
 sett_status sett__blocks_alive(sett__blocks *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
 void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
 

@@ -177,12 +177,25 @@ static sett_status set_option(reader *r, sett__warm_block *b, const char *name, 
     return SETT_OK;
 }
 
+const char *sett_family_present_name(const sett_family *f, const char *name)
+{
+    const bool lists = f && name && f->size >= offsetof(sett_family, n_renamed) + sizeof f->n_renamed;
+    for (int i = 0; lists && i < f->n_renamed; i++)
+        for (int k = 0; !strcmp(f->renamed[i].was, name) && k < f->n_params; k++)
+            if (!strcmp(f->params[k].name, f->renamed[i].now))
+                return f->renamed[i].now;
+    return NULL;
+}
+
 static sett_status no_parameter(const reader *r, const sett__warm_block *b, const char *name)
 {
     char list[240] = "";
     size_t at = 0;
     if (!b->family)
         return refuse(r, SETT_E_PARSE, "%s: a tape has no parameters, and %s is no option", b->path, name);
+    const char *now = sett_family_present_name(b->family, name);
+    if (now)
+        return refuse(r, SETT_E_PARSE, "%s of %s: parameter %s is named %s now", b->symbol, b->path, name, now);
     for (int i = 0; i < b->family->n_params && at < sizeof list; i++)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", b->family->params[i].name);
     return refuse(r, SETT_E_PARSE, "%s of %s has no parameter %s: %s%s", b->symbol, b->path, name,

@@ -125,18 +125,18 @@ static bool begin_move(sett__ctx *c, const sett_pipeline_state *s)
     return true;
 }
 
-sett_val *sett_stage_at(sett_site site, const sett_pipeline_state *s, bool phase)
+sett_val *sett_pipeline_stage_at(sett_site site, const sett_pipeline_state *s, bool phase)
 {
-    sett__ctx c = {NULL, site, phase ? "sett_phase" : "sett_stage"};
+    sett__ctx c = {NULL, site, phase ? "sett_pipeline_phase" : "sett_pipeline_stage"};
     if (!begin(&c, s))
         return sett__poison_val(c.b);
     return phase ? held(&c, s->phase, 2) : held(&c, s->stage, s->pipe->stages);
 }
 
 /* The next stage; behind the last one the first, with the other parity. */
-void sett_advance_at(sett_site site, sett_pipeline_state *s)
+void sett_pipeline_advance_at(sett_site site, sett_pipeline_state *s)
 {
-    sett__ctx c = {NULL, site, "sett_advance"};
+    sett__ctx c = {NULL, site, "sett_pipeline_advance"};
     if (!begin_move(&c, s))
         return;
     sett_val *stage = held(&c, s->stage, s->pipe->stages), *phase = held(&c, s->phase, 2), *one = number(&c, 1);
@@ -147,9 +147,9 @@ void sett_advance_at(sett_site site, sett_pipeline_state *s)
     hold(&c, s->phase, sett__op2(c.b, site, SETT__XOR, 0, phase, choose(&c, last, one, number(&c, 0))));
 }
 
-void sett_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
+void sett_pipeline_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
 {
-    sett__ctx c = {NULL, site, "sett_state_set"};
+    sett__ctx c = {NULL, site, "sett_pipeline_state_set"};
     uint32_t id;
     if (!begin_move(&c, s))
         return;
@@ -165,9 +165,9 @@ void sett_state_set_at(sett_site site, sett_pipeline_state *s, sett_arg count)
     hold(&c, s->phase, s->side == SETT__FULL ? sett__op2(c.b, site, SETT__XOR, 0, phase, number(&c, 1)) : phase);
 }
 
-void sett_state_copy_at(sett_site site, const sett_pipeline_state *src, sett_pipeline_state *dst)
+void sett_pipeline_state_copy_at(sett_site site, const sett_pipeline_state *src, sett_pipeline_state *dst)
 {
-    sett__ctx c = {NULL, site, "sett_state_copy"};
+    sett__ctx c = {NULL, site, "sett_pipeline_state_copy"};
     char from[200], to[200];
     if (!begin(&c, src) || !begin_move(&c, dst))
         return;
@@ -321,7 +321,7 @@ static void tail(const sett__ctx *c, sett_pipeline_state *s)
 {
     sett_region r = sett_for_begin(c->site, c->b, zero(), sett_arg_i(s->pipe->stages), sett_arg_i(1), NULL);
     wait_for(c, s, SETT__EMPTY);
-    sett_advance_at(c->site, s);
+    sett_pipeline_advance_at(c->site, s);
     r.done = true;
     sett_region_end(&r);
     if (s->due)
@@ -331,8 +331,8 @@ static void tail(const sett__ctx *c, sett_pipeline_state *s)
 /* ---- stores by TMA: a thread's groups --------------------------------------------------------------------------- */
 static void store_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pipeline_step step)
 {
-    const int32_t wait[2] = {step == SETT_ACQUIRE ? s->pipe->stages - 1 : 0, 1};
-    if (step == SETT_COMMIT)
+    const int32_t wait[2] = {step == SETT_PIPELINE_ACQUIRE ? s->pipe->stages - 1 : 0, 1};
+    if (step == SETT_PIPELINE_COMMIT)
         sett__record(c->b, c->site, &(sett__emit){.code = SETT__BULKCOMMIT});
     else
         sett__record(c->b, c->site, &(sett__emit){.code = SETT__BULKWAIT, .n_attrs = 2, .attrs = wait});
@@ -344,15 +344,15 @@ static const struct {
     uint8_t side;
     bool stores; /* may it be of stores? */
 } steps[] = {
-    [SETT_ACQUIRE] = {"sett_producer_acquire", SETT__FULL, true},
-    [SETT_TRY_ACQUIRE] = {"sett_producer_try_acquire", SETT__FULL, false},
-    [SETT_COMMIT] = {"sett_producer_commit", SETT__FULL, true},
-    [SETT_TAIL] = {"sett_producer_tail", SETT__FULL, true},
-    [SETT_CONSUMER_WAIT] = {"sett_consumer_wait", SETT__EMPTY, false},
-    [SETT_CONSUMER_TRY_WAIT] = {"sett_consumer_try_wait", SETT__EMPTY, false},
-    [SETT_RELEASE] = {"sett_consumer_release", SETT__EMPTY, false},
-    [SETT_ORDER_WAIT] = {"sett_order_wait", SETT__TURN, false},
-    [SETT_ORDER_ARRIVE] = {"sett_order_arrive", SETT__TURN, false},
+    [SETT_PIPELINE_ACQUIRE] = {"sett_producer_acquire", SETT__FULL, true},
+    [SETT_PIPELINE_TRY_ACQUIRE] = {"sett_producer_try_acquire", SETT__FULL, false},
+    [SETT_PIPELINE_COMMIT] = {"sett_producer_commit", SETT__FULL, true},
+    [SETT_PIPELINE_TAIL] = {"sett_producer_tail", SETT__FULL, true},
+    [SETT_PIPELINE_WAIT] = {"sett_consumer_wait", SETT__EMPTY, false},
+    [SETT_PIPELINE_TRY_WAIT] = {"sett_consumer_try_wait", SETT__EMPTY, false},
+    [SETT_PIPELINE_RELEASE] = {"sett_consumer_release", SETT__EMPTY, false},
+    [SETT_PIPELINE_ORDER_WAIT] = {"sett_order_wait", SETT__TURN, false},
+    [SETT_PIPELINE_ORDER_ARRIVE] = {"sett_order_arrive", SETT__TURN, false},
 };
 
 static bool check_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pipeline_step step, const sett_val *token)
@@ -379,13 +379,13 @@ static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_st
         return;
     }
     switch (step) {
-    case SETT_ACQUIRE: acquire(c, s, token); break;
-    case SETT_COMMIT: commit(c, s); break;
-    case SETT_TAIL: tail(c, s); break;
-    case SETT_RELEASE: arrive(c, s); break;
-    case SETT_ORDER_ARRIVE:
+    case SETT_PIPELINE_ACQUIRE: acquire(c, s, token); break;
+    case SETT_PIPELINE_COMMIT: commit(c, s); break;
+    case SETT_PIPELINE_TAIL: tail(c, s); break;
+    case SETT_PIPELINE_RELEASE: arrive(c, s); break;
+    case SETT_PIPELINE_ORDER_ARRIVE:
         arrive(c, s);
-        sett_advance_at(c->site, s);
+        sett_pipeline_advance_at(c->site, s);
         break;
     default: wait_unless(c, s, SETT__FULL, token); break; /* a consumer's, or a turn's */
     }
@@ -394,12 +394,12 @@ static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_st
 sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
 {
     sett__ctx c = {NULL, site, (unsigned)step < SETT__COUNT(steps) ? steps[step].func : "sett_pipeline_step"};
-    if (!(step == SETT_COMMIT || step == SETT_RELEASE ? begin(&c, s) : begin_move(&c, s)))
+    if (!(step == SETT_PIPELINE_COMMIT || step == SETT_PIPELINE_RELEASE ? begin(&c, s) : begin_move(&c, s)))
         return sett__poison_val(c.b);
     SETT__FAIL_IF(c.b, site, c.func, (unsigned)step >= SETT__COUNT(steps), sett__poison_val(c.b), SETT_E_ARGUMENT, "%d is no step", (int)step);
     if (!check_step(&c, s, step, token))
         return sett__poison_val(c.b);
-    if (step == SETT_TRY_ACQUIRE || step == SETT_CONSUMER_TRY_WAIT)
+    if (step == SETT_PIPELINE_TRY_ACQUIRE || step == SETT_PIPELINE_TRY_WAIT)
         return ask(&c, s, s->side == SETT__FULL ? SETT__EMPTY : SETT__FULL);
     do_step(&c, s, step, token);
     return NULL;
@@ -421,12 +421,12 @@ static sett_pipeline_state *stage_now(const sett__ctx *c, const sett_pipeline_st
 
 sett_pipeline_state *sett_pipeline_take_at(sett_site site, sett_pipeline_state *s, sett_pipeline_step step, sett_val *token)
 {
-    sett__ctx c = {NULL, site, take_name[step != SETT_ACQUIRE]};
-    step = step == SETT_ACQUIRE ? step : SETT_CONSUMER_WAIT;
+    sett__ctx c = {NULL, site, take_name[step != SETT_PIPELINE_ACQUIRE]};
+    step = step == SETT_PIPELINE_ACQUIRE ? step : SETT_PIPELINE_WAIT;
     if (!begin_move(&c, s) || !check_step(&c, s, step, token))
         return poison_of(c.b);
     do_step(&c, s, step, token);
     sett_pipeline_state *x = stage_now(&c, s);
-    sett_advance_at(site, s);
+    sett_pipeline_advance_at(site, s);
     return c.b->error.status ? poison_of(c.b) : x;
 }

@@ -8,7 +8,7 @@ typedef struct gemm {
     const sett_mma_atom *atom;
     const sett_tensor *t[4]; /* A, B, C, D, as (V,M,K), (V,N,K), (V,M,N) */
     int64_t m, n, k;
-    bool fresh;
+    bool overwrite;
     const sett_val *accumulate; /* NULL: always, or never where it is fresh */
 } gemm;
 enum { A, B, C, D };
@@ -218,7 +218,7 @@ static void one_product(const parts *p, uint32_t x, uint32_t y, int64_t i, int64
 {
     const gemm *g = p->g;
     const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
-    const uint32_t sum = k ? load_part(p, D, i, j) : g->fresh ? zeros(g, dtype, p->held) : chosen(g, load_part(p, C, i, j), p->held), args[3] = {x, y, sum};
+    const uint32_t sum = k ? load_part(p, D, i, j) : g->overwrite ? zeros(g, dtype, p->held) : chosen(g, load_part(p, C, i, j), p->held), args[3] = {x, y, sum};
     if (g->c.b->error.status)
         return;
     const bool of_warp = g->atom->row >= 0;
@@ -263,7 +263,7 @@ static void universal_products(const gemm *g)
     const sett_dtype dtype = (sett_dtype)g->atom->dtype[C];
     sett_val **sum = sett__new(b, (size_t)g->n * sizeof(sett_val *));
     for (int64_t j = 0; j < g->n && !b->error.status; j++)
-        sum[j] = column(g, g->fresh ? zeros(g, dtype, (uint32_t)g->m) : chosen(g, loaded(g, part(g, C, 0, -1, j)), (uint32_t)g->m));
+        sum[j] = column(g, g->overwrite ? zeros(g, dtype, (uint32_t)g->m) : chosen(g, loaded(g, part(g, C, 0, -1, j)), (uint32_t)g->m));
     for (int64_t k = 0; k < g->k && !b->error.status; k++) {
         const sett_tensor *a = part(g, A, 0, -1, k);
         sett_val *x = a->head.poison ? NULL : sett__to(b, g->c.site, column(g, loaded(g, a)), dtype);
@@ -427,7 +427,7 @@ static bool in_place(const gemm *g)
 {
     const sett_tensor *c = g->t[C], *d = g->t[D];
     bool same = c->root == d->root && sett__same_shape(c->layout->stride, d->layout->stride) && c->offset.kind == SETT_INT && sett__is_int(d->offset, c->offset.u.i);
-    SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, !same && !g->fresh, false, SETT_E_ARGUMENT, "%s adds to its accumulator: C %s must be D %s, or .fresh = true leaves C out", g->atom->name,
+    SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, !same && !g->overwrite, false, SETT_E_ARGUMENT, "%s adds to its accumulator: C %s must be D %s, or .overwrite = true leaves C out", g->atom->name,
         sett__tensor_text(g->c.b, c), sett__tensor_text(g->c.b, d));
     return true;
 }
@@ -462,7 +462,7 @@ static void group_product(const gemm *g, uint32_t first, uint32_t second, const 
 {
     const sett_mma_atom *a = g->atom;
     const int64_t acc = place_of(g, D, at[0], at[1]), from = a->shared[A] ? 0 : place_of(g, A, at[0], at[2]);
-    const uint32_t adds = g->accumulate && !at[2] ? g->accumulate->id : sett__const_bits(g->c.b, g->c.site, SETT_BOOL, !g->fresh || at[2])->id;
+    const uint32_t adds = g->accumulate && !at[2] ? g->accumulate->id : sett__const_bits(g->c.b, g->c.site, SETT_BOOL, !g->overwrite || at[2])->id;
     const uint32_t args[4] = {g->t[D]->root, first, second, adds};
     const int32_t attrs[] = {a->row, a->mnk[1], (int32_t)acc, (int32_t)from, a->shared[A] && a->major[A], a->major[B], a->negate[A], a->negate[B]};
     sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__WGMMA, .n_args = 4, .args = args, .n_attrs = SETT__COUNT(attrs), .attrs = attrs});
@@ -506,15 +506,15 @@ sett_mma_atom *sett_tiled_mma_atom(const sett_tiled_mma *m)
     return fine ? (sett_mma_atom *)(uintptr_t)m->atom : (sett_mma_atom *)(uintptr_t)m; /* poison is any kind's */
 }
 
-/* Of .fresh and .accumulate one, the latter a Boolean. */
+/* Of .overwrite and .accumulate one, the latter a Boolean. */
 static bool take_fields(gemm *g, const sett_gemm_args *x)
 {
     const sett_val *v = x->accumulate;
     sett_build *b = g->c.b;
-    g->fresh = x->fresh;
+    g->overwrite = x->overwrite;
     if (!v)
         return true;
-    SETT__FAIL_IF(b, g->c.site, g->c.func, x->fresh, false, SETT_E_ARGUMENT, "both .fresh and .accumulate: give one");
+    SETT__FAIL_IF(b, g->c.site, g->c.func, x->overwrite, false, SETT_E_ARGUMENT, "both .overwrite and .accumulate: give one");
     if (!sett__use_val(b, g->c.site, g->c.func, v))
         return false;
     SETT__FAIL_IF(b, g->c.site, g->c.func, v->dtype != SETT_BOOL || v->n != 1, false, SETT_E_SHAPE, ".accumulate is a value of shape %s of %s: it is one Boolean",
@@ -522,7 +522,7 @@ static bool take_fields(gemm *g, const sett_gemm_args *x)
     uint64_t bits;
     g->accumulate = sett__materialise(g->c.site, v);
     if (sett__val_const(g->accumulate, &bits)) {
-        g->fresh = !bits;
+        g->overwrite = !bits;
         g->accumulate = NULL;
     }
     return !b->error.status;

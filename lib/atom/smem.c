@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts of shared memory that wgmma, TMA and ldmatrix read, and the descriptors of such matrices. */
 #include "atom.h"
-#include <sett/facts.h>
+#include <sett/cost.h>
 
 enum { PIECE = 16, ROWS = 8, WIDEST = 128 }; /* bytes; rows of an atom; bytes of a row */
 
@@ -82,7 +82,7 @@ static sett_layout *pieces_tv(const sett__ctx *c, int64_t rows, int64_t columns,
     return sett__own(c, sett__pair(c, extent, sett_arg_i(each)), sett__pair(c, stride, sett_arg_i(step)));
 }
 
-static void study_tile(const sett__ctx *c, const sett_layout *l, sett_dtype dtype, bool k, sett_smem_facts *f)
+static void study_tile(const sett__ctx *c, const sett_layout *l, sett_dtype dtype, bool k, sett_smem_cost *f)
 {
     const int64_t rows = sett__product(c, sett__kid(l->shape, 0)).u.i, columns = sett__product(c, sett__kid(l->shape, 1)).u.i, each = 8 * PIECE / sett_dtype_bits(dtype);
     SETT__FAIL_IF(c->b, c->site, c->func, (k ? columns : rows) % each, , SETT_E_DIVIDE, "a row of %s in %s is no multiple of %d bytes", sett__layout_text(c->b, l),
@@ -90,17 +90,17 @@ static void study_tile(const sett__ctx *c, const sett_layout *l, sett_dtype dtyp
     const sett_layout *tile = sett__rewrap(c, l, sett__join(c, 2, (sett_layout *[]){sett__mode(c, l, 0), sett__mode(c, l, 1)}));
     f->writers_tv = pieces_tv(c, rows, columns, each, k, false);
     f->readers_tv = pieces_tv(c, rows, columns, each, k, true);
-    f->writers = sett_layout_facts_at(c->site, &(sett_facts_args){.size = sizeof(sett_facts_args), .layout = f->writers_tv, .tensor = tile, .dtype = dtype});
-    f->readers = sett_layout_facts_at(c->site, &(sett_facts_args){.size = sizeof(sett_facts_args), .layout = f->readers_tv, .tensor = tile, .dtype = dtype});
+    f->writers = sett_access_cost_at(c->site, &(sett_access_cost_args){.size = sizeof(sett_access_cost_args), .layout = f->writers_tv, .tensor = tile, .dtype = dtype});
+    f->readers = sett_access_cost_at(c->site, &(sett_access_cost_args){.size = sizeof(sett_access_cost_args), .layout = f->readers_tv, .tensor = tile, .dtype = dtype});
     f->swizzle = l->has_inner == 1 ? PIECE << l->bits : 0;
 }
 
-sett_smem_facts sett_smem_facts_at(sett_site site, const sett_layout *l, sett_dtype dtype, sett_major major)
+sett_smem_cost sett_smem_access_cost_at(sett_site site, const sett_layout *l, sett_dtype dtype, sett_major major)
 {
-    static const sett_facts none = {.alignment = ""};
-    const sett__ctx c = {sett__home(l), site, "sett_smem_layout_facts"};
+    static const sett_cost none = {.alignment = ""};
+    const sett__ctx c = {sett__home(l), site, "sett_smem_access_cost"};
     sett_layout *bad = c.b ? sett__poison_layout(c.b) : NULL;
-    sett_smem_facts f = {.writers = &none, .readers = &none, .writers_tv = bad, .readers_tv = bad};
+    sett_smem_cost f = {.writers = &none, .readers = &none, .writers_tv = bad, .readers_tv = bad};
     if (!sett__use_layout(c.b, site, c.func, l) || !check_type(&c, dtype, major))
         return f;
     SETT__FAIL_IF(c.b, site, c.func, !sett__is_static(l->shape) || !sett__is_static(l->stride) || sett__arity(l->shape) < 2, f, SETT_E_STATIC,

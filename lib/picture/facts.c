@@ -9,8 +9,8 @@ enum { MOST = 1 << 20, WARP = 32, SECTOR = 32, BANKS = 32, WORD = 4, WIDEST = 16
 
 typedef struct study {
     sett__ctx c;
-    sett_facts_args a;
-    sett_facts *f;
+    sett_access_cost_args a;
+    sett_cost *f;
     int64_t n, size;  /* coordinates; elements of the tensor, 0: there is none */
     int64_t *at;      /* offset in memory of (thread t, value v): at[t + v * threads] */
     int64_t *sorted;  /* room for as many numbers */
@@ -294,7 +294,7 @@ static void study_memory(study *s)
 }
 
 /* ---- the public call ------------------------------------------------------------------------------------ */
-static bool take_args(study *s, const sett_facts_args *args)
+static bool take_args(study *s, const sett_access_cost_args *args)
 {
     const sett__ctx *c = &s->c;
     if (!sett__take_args(c, &s->a, sizeof s->a, args))
@@ -311,7 +311,7 @@ static bool take_args(study *s, const sett_facts_args *args)
     return true;
 }
 
-static void study_layout(study *s, const sett_facts_args *args)
+static void study_layout(study *s, const sett_access_cost_args *args)
 {
     sett_build *b = s->c.b;
     if (!take_args(s, args) || !extents(s))
@@ -328,13 +328,13 @@ static void study_layout(study *s, const sett_facts_args *args)
     study_memory(s);
 }
 
-const sett_facts *sett_layout_facts_at(sett_site site, const sett_facts_args *a)
+const sett_cost *sett_access_cost_at(sett_site site, const sett_access_cost_args *a)
 {
-    static const sett_facts none = {.alignment = ""};
-    if (!a || !sett__use_layout(NULL, site, "sett_layout_facts", a->layout))
+    static const sett_cost none = {.alignment = ""};
+    if (!a || !sett__use_layout(NULL, site, "sett_access_cost", a->layout))
         return &none;
     sett_build *b = a->layout->head.b;
-    study s = {.c = {b, site, "sett_layout_facts"}, .f = sett__new(b, sizeof *s.f)};
+    study s = {.c = {b, site, "sett_access_cost"}, .f = sett__new(b, sizeof *s.f)};
     s.f->alignment = "";
     study_layout(&s, a);
     return b->error.status ? &none : s.f;

@@ -263,7 +263,7 @@ static bool prepare_printer(printer *p)
     p->from = p->t;
     if (p->t->space == SETT_RMEM && sett__is_static(p->t->layout->shape) && sett__is_static(p->t->layout->stride)) {
         sett_tensor *copy = sett_make_fragment_like_at(p->c.site, p->t, (sett_dtype)0);
-        sett_copy_at(p->c.site, p->t, copy, NULL);
+        sett__copy_elements(&p->c, p->t, copy, NULL, false);
         p->from = copy;
     }
     return !b->error.status;

@@ -145,7 +145,7 @@ const char *sett__op_call(const sett__tape *t, uint32_t op)
     case SETT__WGCOMMIT: return "sett_mma_commit";
     case SETT__WGWAIT: return "sett_mma_wait";
     case SETT__LDMATRIX:
-    case SETT__STMATRIX: return "sett_copy_by";
+    case SETT__STMATRIX: return "sett_copy";
     case SETT__PEER: return "sett_map_dsmem";
     case SETT__TMALOAD: return "sett_tma_load";
     case SETT__TMASTORE: return "sett_tma_store";

@@ -170,11 +170,18 @@ static bool use_both(const sett__ctx *c, const sett_tensor *src, const sett_tens
     return sett__use_tensor(c->b, c->site, c->func, src) && sett__use_tensor(c->b, c->site, c->func, dst) && use_pred(c, pred);
 }
 
-void sett_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst, sett_val *pred)
+void sett_copy_at(sett_site site, const sett_tensor *src, const sett_copy_args *given)
 {
-    const sett__ctx c = {SETT__HOME_OR(src, sett__home(dst)), site, "sett_copy"};
-    if (use_both(&c, src, dst, pred))
-        sett__copy_elements(&c, src, dst, pred, false);
+    sett__ctx c = {NULL, site, "sett_copy"};
+    sett_copy_args x;
+    if (!sett__take_args(&c, &x, sizeof x, given))
+        return;
+    c.b = SETT__HOME_OR(src, sett__home(x.second));
+    if (!use_both(&c, src, x.second, x.pred) || (x.third && !sett__use_tensor(c.b, site, c.func, x.third)))
+        return;
+    SETT__FAIL_IF(c.b, site, c.func, x.third, , SETT_E_ARGUMENT, "three tensors: in front of a source and a destination stands a tiled copy or a copy atom");
+    SETT__FAIL_IF(c.b, site, c.func, x.zfill, , SETT_E_ARGUMENT, ".zfill is for sett_copy_async, and this copy has no atom");
+    sett__copy_elements(&c, src, x.second, x.pred, false);
 }
 
 void sett_autovec_copy_at(sett_site site, const sett_tensor *src, const sett_tensor *dst)

@@ -117,7 +117,7 @@ CHOOSE = C.CFUNCTYPE(INT, P, P, STR, P)
 CFamily = struct(
     "sett_family",
     ("size", SIZE), ("body", P), ("name", STR), ("user_size", SIZE), ("defaults", P), ("params", C.POINTER(FamilyParam)),
-    ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE),
+    ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE), ("renamed", P), ("n_renamed", INT),
 )
 WarmEvent = struct(
     "sett_warm_event",
@@ -175,6 +175,7 @@ CALLS: "dict[str, tuple]" = {
     "sett_cache_walk": (INT, P, ENTRY, P, ERR),
     "sett_pack_write": (INT, P, STR, P, C.POINTER(U64), ERR),
     "sett_warm": (INT, P, STR, P, P, ERR),
+    "sett_family_present_name": (STR, P, STR),
     "sett_family_keys": (INT, P, STR, P, WARM, P, ERR),
     "sett_metrics_write": (INT, P, INT, WRITE, P, ERR),
     "sett_tvm_ffi_function": (INT, P, P, OUT, ERR),

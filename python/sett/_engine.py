@@ -68,7 +68,7 @@ class Family:
             has = [other for other in (f"{symbol}_family", f"sett_{symbol}_family") if hasattr(getattr(self, "_library", None), other)]
             raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}{f'; did you mean {has[0]}?' if has else ''}") from None
         f = self._family
-        if f.size < C.sizeof(_c.CFamily) or not f.body or f.n_params < 0:
+        if f.size < _c.CFamily.renamed.offset or not f.body or f.n_params < 0:
             raise Error(Status.E_ARGUMENT, f"{os.fsdecode(path)}: {symbol} is no sett_family")
         self.path, self.symbol = os.fsdecode(path), symbol
         self.name = _c.decoded(f.name) or symbol
@@ -89,9 +89,10 @@ class Family:
         known = {p.name.decode(): p for p in self._params}
         wrong = [n for n in values if n not in known]
         missing = [] if f.defaults else [n for n in known if n not in values]
+        now = _c.decoded(_c.lib.sett_family_present_name(C.byref(f), wrong[0].encode())) if wrong else None
         if wrong or missing:
-            raise Error(Status.E_ARGUMENT, f"{self.name} has no option {wrong[0]!r}: {', '.join(known)}" if wrong else
-                f"{self.name} needs a value of {missing[0]!r}")
+            raise Error(Status.E_ARGUMENT, f"{self.name}: option {wrong[0]!r} is named {now!r} now" if now else
+                f"{self.name} has no option {wrong[0]!r}: {', '.join(known)}" if wrong else f"{self.name} needs a value of {missing[0]!r}")
         for name, value in values.items():
             p = known[name]
             C.memmove(C.byref(user, p.offset), self._bytes_of(name, p, value), p.bytes)

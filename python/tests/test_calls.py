@@ -198,7 +198,7 @@ class Arguments(Case):
         scale("bf16")(sett.view(bits, "bf16"), sett.view(out, "bf16"))
         self.assertEqual(out.tolist(), [0x4000, 0x4080, 0xC0C0])
         packed = np.array([[0x21, 0xF3], [0x87, 0x10]], "u1")  # rows of four i4
-        unpack = engine().compile(sett.kernels.dequantise, target="cpu", dtype="f32", group=2, each=2)
+        unpack = engine().compile(sett.kernels.dequantise, target="cpu", dtype="f32", group=2, values_per_thread=2)
         s, d = np.ones((2, 2), "f4"), np.zeros((2, 4), "f4")
         unpack(sett.view(packed, "i4"), s, d)
         self.assertEqual(d.tolist(), [[1, 2, 3, -1], [7, -8, 0, 1]])

@@ -91,6 +91,9 @@ class Errors(Case):
         e, scale, bare = engine(), family("scale"), family("bare")
         for call, status, text in (
             (lambda: e.compile(scale, target="cpu", thread=3), Status.E_ARGUMENT, "scale has no option 'thread': dtype, threads, factor, small, twice"),
+            (lambda: e.compile(sett.kernels.axpy, target="cpu", plain=1), Status.E_ARGUMENT, "axpy: option 'plain' is named 'no_pdl' now"),
+            (lambda: e.compile(sett.kernels.dequantise, target="cpu", each=2), Status.E_ARGUMENT, "dequantise: option 'each' is named 'values_per_thread' now"),
+            (lambda: e.compile(sett.kernels.softmax, target="cpu", each=2), Status.E_ARGUMENT, "softmax has no option 'each': dtype, no_pdl, cols, threads"),
             *((lambda w=w: sett.Engine(cache_dir="", **{w: 3}), Status.E_ARGUMENT, f"{w} is 3, which is no function") for w in ("log", "print")),
             (lambda: e.warm("x", progress=3), Status.E_ARGUMENT, "progress is 3, which is no function"),
             (lambda: e.compile(scale, target="cpu", threads=48), Status.E_ARGUMENT, "scale does not exist with threads=48"),

@@ -231,7 +231,7 @@ static void place(sett_stream s, placed *p, const sett_buf *t)
 }
 
 /* What is left in the same memory, which is then as it was. */
-static void launch_twin(sett_kernel *k, int n, const sett_bind *args, const placed *p, char **left)
+static void launch_twin(sett_kernel *k, int n, const sett_launch_arg *args, const placed *p, char **left)
 {
     sett_error err;
     ck_assert_msg(!sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, n, args, &err), "plain: %s", err.text);
@@ -245,7 +245,7 @@ static void launch_twin(sett_kernel *k, int n, const sett_bind *args, const plac
     }
 }
 
-static void launch_twins(const struct twin *t, int n, const sett_bind *args, placed *p)
+static void launch_twins(const struct twin *t, int n, const sett_launch_arg *args, placed *p)
 {
     char **left = calloc(2 * ARGUMENTS, sizeof *left), **single = left + ARGUMENTS;
     ck_assert(left);
@@ -285,19 +285,19 @@ static void fetch(sett_stream s, placed *p, int index)
 }
 
 /* With SETT_TEST_PLAN=1 launches go through a plan, committed before with other buffers: on a GPU as a graph whose node is updated. */
-static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const sett_bind *args, const placed *p, sett_error *err)
+static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const sett_launch_arg *args, const placed *p, sett_error *err)
 {
-    sett_bind name[ARGUMENTS];
+    sett_launch_arg name[ARGUMENTS];
     char text[ARGUMENTS][12];
     void *other[ARGUMENTS] = {NULL};
-    sett_plan *plan = NULL;
+    sett_graph *plan = NULL;
     for (int i = 0; i < n; i++) {
         snprintf(text[i], sizeof text[i], "%d", i);
-        name[i] = args[i].kind ? sett_bind_name(text[i]) : args[i];
+        name[i] = args[i].kind ? sett_launch_arg_name(text[i]) : args[i];
     }
-    sett_status status = sett_plan_make(s.device, NULL, &plan, err);
+    sett_status status = sett_graph_make(s.device, NULL, &plan, err);
     if (!status)
-        status = sett_plan_add_n(plan, k, NULL, n, name, err);
+        status = sett_graph_add_n(plan, k, NULL, n, name, err);
     for (int round = 0; round < 2 && !status; round++) {
         for (int i = 0; i < n; i++) {
             sett_buf b = p[i].device ? p[i].buf : (sett_buf){0};
@@ -306,15 +306,15 @@ static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const se
                 b.data = (char *)other[i] + ((char *)p[i].buf.data - p[i].device);
             }
             if (args[i].kind)
-                sett_plan_set_named(plan, text[i], p[i].device ? sett_bind_t(&b) : args[i]);
+                sett_graph_set_named(plan, text[i], p[i].device ? sett_launch_arg_buf(&b) : args[i]);
         }
-        status = sett_plan_commit(plan, err);
+        status = sett_graph_commit(plan, err);
     }
     if (!status)
-        status = sett_plan_run(plan, s, err);
-    sett_plan_info info = {.size = sizeof info};
-    ck_assert(s.device == SETT_CPU || status || (!sett_plan_query(plan, &info) && info.graphs <= 1 && info.updates == info.graphs));
-    sett_plan_free(plan);
+        status = sett_graph_run(plan, s, err);
+    sett_graph_info info = {.size = sizeof info};
+    ck_assert(s.device == SETT_CPU || status || (!sett_graph_query(plan, &info) && info.cuda_graphs <= 1 && info.updates == info.cuda_graphs));
+    sett_graph_free(plan);
     if (!status)
         status = sett_sync_error(engine, s, err);
     for (int i = 0; i < n; i++)
@@ -322,16 +322,16 @@ static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const se
     return status;
 }
 
-void conform_launch(sett_kernel *k, bool cpu, int n, const sett_bind *bind)
+void conform_launch(sett_kernel *k, bool cpu, int n, const sett_launch_arg *bind)
 {
     placed *p = calloc(ARGUMENTS, sizeof *p);
-    sett_bind args[ARGUMENTS];
+    sett_launch_arg args[ARGUMENTS];
     sett_error err;
     const sett_stream s = {!cpu && conform_on_gpu() ? 0 : SETT_CPU, NULL};
     ck_assert(p && n <= ARGUMENTS);
     for (int i = 0; i < n; i++) {
         args[i] = bind[i];
-        if (bind[i].kind == SETT_BIND_BUF) {
+        if (bind[i].kind == SETT_LAUNCH_ARG_BUF) {
             place(s, &p[i], bind[i].u.t);
             args[i].u.t = &p[i].buf;
         }

@@ -25,8 +25,8 @@ typedef struct conform_how { bool cpu, no_fold; } conform_how;
 sett_kernel *conform_compile(sett_body, const void *user, conform_how);
 sett_kernel *conform_compile_text(const char *tape);
 /* Runs with host arrays as buffers: they are copied to the device between guards, and back; no guard may change. */
-void conform_launch(sett_kernel *, bool cpu, int n, const sett_bind *); /* on the CPU also by the plain interpreter: the same bytes */
-#define conform_run(k, ...) conform_launch(k, false, SETT_BINDS(__VA_ARGS__, 0))
+void conform_launch(sett_kernel *, bool cpu, int n, const sett_launch_arg *); /* on the CPU also by the plain interpreter: the same bytes */
+#define conform_run(k, ...) conform_launch(k, false, SETT_LAUNCH_ARGS(__VA_ARGS__, 0))
 /* Compile, run, release. */
 #define conform_body(body, user, ...) \
     do { \

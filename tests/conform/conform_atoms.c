@@ -72,9 +72,9 @@ static void turned(sett_build *b, const void *user)
     sett_tensor *from = sett_slice(X, ALL, lane, ALL, warp), *held = sett_make_fragment_like(from, x->dtype), *to = x->in_place ? held : sett_make_fragment_like(from, x->dtype);
     sett_copy_atom *atom = sett_movmatrix(b, x->dtype);
     sett_copy(from, held);
-    sett_copy_by(atom, held, to);
+    sett_copy(atom, held, to);
     if (x->twice)
-        sett_copy_by(atom, to, to);
+        sett_copy(atom, to, to);
     sett_copy(to, sett_slice(D, ALL, lane, ALL, warp));
 }
 

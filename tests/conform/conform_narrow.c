@@ -121,7 +121,7 @@ static void check_type(const job *j)
     tabulate(j->t);
     sett_kernel *k = conform_compile(there_and_back, j, (conform_how){0});
     sett_buf X = sett_buf_1d(x, j->from, N), D = sett_buf_1d(d, SETT_F64, N), C = sett_buf_1d(c, j->t->d, N);
-    conform_launch(k, false, j->t->memory ? 3 : 2, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&D), sett_bind_t(&C)});
+    conform_launch(k, false, j->t->memory ? 3 : 2, (const sett_launch_arg[]){sett_launch_arg_buf(&X), sett_launch_arg_buf(&D), sett_launch_arg_buf(&C)});
     for (size_t i = 0; i < N; i++) {
         uint64_t in = conform_get(x, j->from, i);
         long double from = sett__dtype_is_float(j->from) ? conform_number(j->from, in) : j->from == SETT_U64 ? (long double)in : sett__int_of_bits(j->from, in);

@@ -189,7 +189,7 @@ static void check_converts(sett_dtype d, int width)
 {
     void *x = conform_array(d, N, 0xc0 + d), *out[2 * CONFORM_TYPES];
     sett_buf buf[2 * CONFORM_TYPES + 1];
-    sett_bind bind[2 * CONFORM_TYPES + 1];
+    sett_launch_arg bind[2 * CONFORM_TYPES + 1];
     int n = 1;
     buf[0] = sett_buf_1d(x, d, N);
     for (int t = 0; t < 2 * CONFORM_TYPES; t++) {
@@ -200,7 +200,7 @@ static void check_converts(sett_dtype d, int width)
             buf[n++] = sett_buf_1d(out[t], to, elements);
     }
     for (int i = 0; i < n; i++)
-        bind[i] = sett_bind_t(&buf[i]);
+        bind[i] = sett_launch_arg_buf(&buf[i]);
     char *text = convert_tape(d, width);
     sett_kernel *k = conform_compile_text(text);
     conform_launch(k, false, n, bind);
@@ -332,7 +332,7 @@ START_TEST(expanded_functions)
         out[k] = calloc(FUNCTIONS * N, bytes);
         sett_kernel *kernel = conform_compile(expansions, &d, (conform_how){.cpu = k, .no_fold = k});
         sett_buf X = sett_buf_1d(x, d, N), D = {out[k], d, 2, {N, FUNCTIONS}, {1, N}}, B = {class[k], SETT_BOOL, 2, {N, CLASSES}, {1, N}};
-        conform_launch(kernel, k, 3, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&D), sett_bind_t(&B)});
+        conform_launch(kernel, k, 3, (const sett_launch_arg[]){sett_launch_arg_buf(&X), sett_launch_arg_buf(&D), sett_launch_arg_buf(&B)});
         sett_kernel_release(kernel);
     }
     for (size_t i = 0; i < (size_t)FUNCTIONS * N; i++) {
@@ -390,7 +390,7 @@ START_TEST(expanded_pairs)
         out[k] = calloc(PAIRS * N, bytes);
         sett_kernel *kernel = conform_compile(pairs, &d, (conform_how){.cpu = k, .no_fold = k});
         sett_buf X = sett_buf_1d(in[1], d, N), Y = sett_buf_1d(in[2], d, N), D = {out[k], d, 2, {N, PAIRS}, {1, N}};
-        conform_launch(kernel, k, 3, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&Y), sett_bind_t(&D)});
+        conform_launch(kernel, k, 3, (const sett_launch_arg[]){sett_launch_arg_buf(&X), sett_launch_arg_buf(&Y), sett_launch_arg_buf(&D)});
         sett_kernel_release(kernel);
     }
     for (size_t i = 0; i < (size_t)PAIRS * N; i++) {

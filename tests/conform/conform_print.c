@@ -229,16 +229,16 @@ static void from_host(const shown *s, const void *data)
 static void run_one(const shown *s, uint64_t seed)
 {
     void *data = conform_array(s->dtype, (size_t)s->count, seed);
-    sett_bind bind[1 + MOST_MODES];
+    sett_launch_arg bind[1 + MOST_MODES];
     int n = 1;
     if (sett__dtype_kind(s->dtype) == 'b')
         for (int i = 0; i < s->count; i++)
             conform_put(data, s->dtype, (size_t)i, conform_get(data, s->dtype, (size_t)i) & 1);
     sett_buf M = sett_buf_1d(data, s->dtype, s->count);
-    bind[0] = sett_bind_t(&M);
+    bind[0] = sett_launch_arg_buf(&M);
     for (int i = 0; i < s->modes; i++)
         if (s->dynamic[i])
-            bind[n++] = sett_bind_i(s->extent[i]);
+            bind[n++] = sett_launch_arg_int(s->extent[i]);
     sett_kernel *k = conform_compile(print_one, s, (conform_how){0});
     conform_launch(k, false, n, bind);
     sett_kernel_release(k);

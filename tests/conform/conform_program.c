@@ -584,12 +584,12 @@ static uint64_t y[MOST * RESULTS * LANES];
 static void run(const program *p, void *const *x, bool cpu, bool no_fold)
 {
     sett_buf buf[TYPES + 1];
-    sett_bind bind[TYPES + 1];
+    sett_launch_arg bind[TYPES + 1];
     for (int t = 0; t < TYPES; t++)
         buf[t] = (sett_buf){x[t], conform_types[t], 2, {INPUT, LANES}, {1, INPUT}};
     buf[TYPES] = (sett_buf){y, SETT_U64, 3, {MOST, RESULTS, LANES}, {1, MOST, MOST * RESULTS}};
     for (int t = 0; t <= TYPES; t++)
-        bind[t] = sett_bind_t(&buf[t]);
+        bind[t] = sett_launch_arg_buf(&buf[t]);
     sett_kernel *k = conform_compile(body, p, (conform_how){.cpu = cpu, .no_fold = no_fold});
     conform_launch(k, cpu, TYPES + 1, bind);
     sett_kernel_release(k);

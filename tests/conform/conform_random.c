@@ -168,14 +168,14 @@ typedef struct results { uint64_t i[RESULTS * WIDTH * LANES], f[RESULTS * WIDTH 
 static void compute(uint64_t seed, bool cpu, void *const *x, results *r)
 {
     sett_buf buf[CONFORM_TYPES + 2];
-    sett_bind bind[CONFORM_TYPES + 2];
+    sett_launch_arg bind[CONFORM_TYPES + 2];
     *r = (results){{0}, {0}};
     for (int t = 0; t < CONFORM_TYPES; t++)
         buf[t] = sett_buf_2d(x[t], conform_types[t], LANES, WIDTH);
     buf[CONFORM_TYPES] = (sett_buf){r->i, SETT_I64, 3, {LANES, WIDTH, RESULTS}, {1, LANES, LANES * WIDTH}};
     buf[CONFORM_TYPES + 1] = (sett_buf){r->f, SETT_F64, 3, {LANES, WIDTH, RESULTS}, {1, LANES, LANES * WIDTH}};
     for (int t = 0; t < CONFORM_TYPES + 2; t++)
-        bind[t] = sett_bind_t(&buf[t]);
+        bind[t] = sett_launch_arg_buf(&buf[t]);
     sett_kernel *k = conform_compile(conform_program, &seed, (conform_how){.cpu = cpu, .no_fold = cpu});
     conform_launch(k, cpu, CONFORM_TYPES + 2, bind);
     sett_kernel_release(k);

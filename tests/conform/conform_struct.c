@@ -243,7 +243,7 @@ START_TEST(sized_by_launches)
         for (int j = 0; j < n; j++)
             x[j] = (float)(j % 4096), y[j] = -1;
         sett_buf X = sett_buf_1d(x, SETT_F32, n), Y = sett_buf_1d(y, SETT_F32, n);
-        conform_launch(k, false, 4, (const sett_bind[]){sett_bind_t(&X), sett_bind_t(&Y), {0}, sett_bind_i(rows)});
+        conform_launch(k, false, 4, (const sett_launch_arg[]){sett_launch_arg_buf(&X), sett_launch_arg_buf(&Y), {0}, sett_launch_arg_int(rows)});
         for (int j = 0; j < n; j++)
             ck_assert_float_eq(y[j], x[n - 1 - j] + (float)(j % rows) + 1);
     }

@@ -175,7 +175,7 @@ static sett_status bind(outcome *o, sett_build *b, const DLTensor *t)
     sett_status s = sett_buf_dltensor(t, &buf, NULL, &o->err);
     if (!s)
         s = sett__build_finish(b, &tape, &o->err);
-    const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &buf}};
+    const sett_launch_arg arg = {SETT_LAUNCH_ARG_BUF, .u = {.t = &buf}};
     if (!s)
         s = sett__bind(sett__plan_make(&tape.arena, &tape.sig, "golden", false), 1, &arg, &bound, NULL, &o->err);
     if (!s)

@@ -126,7 +126,7 @@ static sett_status launch(sett_kernel *k, sett_error *err)
 {
     const sett_stream s = {.device = sett_default_device(opened())};
     for (int i = 0; i < golden_now.n_bind; i++)
-        if (golden_now.bind[i].kind == SETT_BIND_BUF) {
+        if (golden_now.bind[i].kind == SETT_LAUNCH_ARG_BUF) {
             size_t bytes = (size_t)ELEMENTS * (size_t)sett__dtype_bytes(golden_now.buf[i].dtype);
             golden_now.buf[i].data = sett_alloc(opened(), s.device, bytes);
             sett_memcpy(opened(), s, golden_now.buf[i].data, golden_now.data[i], bytes);
@@ -149,7 +149,7 @@ static sett_status launch(sett_kernel *k, sett_error *err)
         fclose(said);
     }
     for (int i = 0; i < golden_now.n_bind; i++)
-        if (golden_now.bind[i].kind == SETT_BIND_BUF)
+        if (golden_now.bind[i].kind == SETT_LAUNCH_ARG_BUF)
             sett_free(opened(), s.device, golden_now.buf[i].data);
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct thing {
 } thing;
 typedef struct print_case {
     const char *kind, *expr, *args;
-    sett_bind bind[MOST_BINDS];
+    sett_launch_arg bind[MOST_BINDS];
     sett_buf buf[MOST_BINDS];
     char *data[MOST_BINDS];
     int n_bind;

@@ -45,7 +45,7 @@ static sett_arg scalar_of(sett_build *b, sett_dtype d, sett_arg number)
     snprintf(name, sizeof name, "v%d", golden_now.n_bind);
     double f = number.kind == SETT_FLOAT ? number.u.f : (double)number.u.i;
     bool fraction = sett__dtype_is_float(d) || d == SETT_TF32;
-    golden_now.bind[golden_now.n_bind++] = fraction ? sett_bind_f(f) : sett_bind_i(number.kind == SETT_FLOAT ? (int64_t)f : number.u.i);
+    golden_now.bind[golden_now.n_bind++] = fraction ? sett_launch_arg_float(f) : sett_launch_arg_int(number.kind == SETT_FLOAT ? (int64_t)f : number.u.i);
     sett_val *v = sett_scalar(b, name, d == SETT_TF32 ? SETT_F32 : d);
     return sett_arg_v(d == SETT_TF32 ? sett_to(v, SETT_TF32) : v);
 }
@@ -76,7 +76,7 @@ static sett_tensor *memory(sett_build *b, sett_dtype d, sett_layout *l, char fil
         memcpy(golden_now.data[i] + k * bytes, &bits, (size_t)(bytes < 8 ? bytes : 8));
     }
     golden_now.buf[i] = sett_buf_1d(golden_now.data[i], d, ELEMENTS);
-    golden_now.bind[i] = sett_bind_t(&golden_now.buf[i]);
+    golden_now.bind[i] = sett_launch_arg_buf(&golden_now.buf[i]);
     return seen_as(sett_param(b, name, d, sett_make_layout(b, SETT_T1(ELEMENTS)), .align = align), l);
 }
 

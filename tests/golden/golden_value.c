@@ -192,7 +192,7 @@ void golden_argument_line(tally *t, const char *file, int line, char **f, int n)
     fraction = fraction || errno == ERANGE || sett__dtype_is_float(d);
     char *there = sett_alloc(engine, s.device, sizeof got);
     sett_buf O = sett_buf_1d(there, SETT_U64, 1);
-    const sett_bind bind[] = {sett_bind_t(&O), fraction ? sett_bind_f(strtod(f[1], NULL)) : sett_bind_i(i)};
+    const sett_launch_arg bind[] = {sett_launch_arg_buf(&O), fraction ? sett_launch_arg_float(strtod(f[1], NULL)) : sett_launch_arg_int(i)};
     sett_status status = sett_launch_n(k, s, 2, bind, &err);
     if (!status)
         sett_memcpy(engine, s, &got, there, sizeof got), sett_sync(engine, s);

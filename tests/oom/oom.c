@@ -66,8 +66,8 @@ static const sett_softmax_options rows = {.size = sizeof rows, .dtype = SETT_BF1
 static const sett_rms_norm_options rms = {.size = sizeof rms, .dtype = SETT_F16, .cols = 100, .residual = 1};
 static const sett_rms_norm_options shared = {.size = sizeof shared, .dtype = SETT_F32, .cols = 512};
 static const sett_layer_norm_options layer = {.size = sizeof layer, .dtype = SETT_F32, .cols = 100, .residual = 1};
-static const sett_vector_reduce_options vector = {.size = sizeof vector, .dtype = SETT_F32, .threads = 32, .blocks = 32, .each = 1};
-static const sett_row_reduce_options row = {.size = sizeof row, .dtype = SETT_F32, .op = SETT_MAX, .threads = 32, .each = 1};
+static const sett_vector_reduce_options vector = {.size = sizeof vector, .dtype = SETT_F32, .threads = 32, .blocks = 32, .vectors_per_thread = 1};
+static const sett_row_reduce_options row = {.size = sizeof row, .dtype = SETT_F32, .op = SETT_MAX, .threads = 32, .vectors_per_thread = 1};
 static const sett_transpose_options tiles = {.size = sizeof tiles, .dtype = SETT_F32, .tile = 16};
 static const sett_dequantise_options nibbles = {.size = sizeof nibbles, .dtype = SETT_BF16};
 static const sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32};
@@ -165,7 +165,7 @@ static sett_status try_picture(const example *k, sett_error *err)
     size_t len = strlen(sett_layout_svg(r, .draw = SETT_DRAW_DIVIDE, .a = a, .b = T(8, 16)));
     len += strlen(sett_layout_html(sett_make_swizzled(3, 0, 3, a), .draw = SETT_DRAW_SWIZZLE));
     len += strlen(sett_layout_text(sett_make_layout(b, T(32, 128)), .tiler = T(64, 64), .tensor = a));
-    len += strlen(sett_layout_facts(r, .dtype = SETT_F32)->alignment);
+    len += strlen(sett_access_cost(r, .dtype = SETT_F32)->alignment);
     sett_status s = sett_build_end(b, err);
     whole = oom_fail_at ? whole : len;
     return s || len == whole ? s : SETT_E_INTERNAL;
@@ -361,23 +361,23 @@ static sett_status try_remote(const example *k, sett_error *err)
 /* Enough names that the tables grow. */
 static sett_status plan(sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
 {
-    sett_plan *p = NULL;
+    sett_graph *p = NULL;
     char name[8];
     sett_buf own = *Y;
     if (!(own.data = calloc((size_t)Y->shape[0], sizeof(float))))
         return SETT_E_INTERNAL;
-    sett_status s = sett_plan_make(SETT_CPU, NULL, &p, err);
+    sett_status s = sett_graph_make(SETT_CPU, NULL, &p, err);
     for (int i = 0; i < 40 && !s; i++) {
         snprintf(name, sizeof name, "a%d", i);
-        s = sett_plan_add(p, k, i ? NULL : "first", err, X, "Y", name);
+        s = sett_graph_add(p, k, i ? NULL : "first", err, X, "Y", name);
         if (!s)
-            sett_plan_set(p, name, 0.25);
+            sett_graph_set(p, name, 0.25);
     }
     if (!s)
-        sett_plan_set(p, "Y", &own);
-    STEP(sett_plan_commit(p, err));
-    STEP(sett_plan_run(p, (sett_stream){SETT_CPU, NULL}, err));
-    sett_plan_free(p);
+        sett_graph_set(p, "Y", &own);
+    STEP(sett_graph_commit(p, err));
+    STEP(sett_graph_run(p, (sett_stream){SETT_CPU, NULL}, err));
+    sett_graph_free(p);
     free(own.data);
     return s;
 }
@@ -385,23 +385,23 @@ static sett_status plan(sett_kernel *k, const sett_buf *X, const sett_buf *Y, se
 static sett_status launch_all_ways(sett_engine *e, sett_kernel *k, const sett_buf *X, const sett_buf *Y, sett_error *err)
 {
     const sett_stream cpu = {SETT_CPU, NULL};
-    sett_call *call = NULL;
+    sett_prepared *call = NULL;
     sett_function *f = NULL;
     void (*enter)(void) = NULL;
     char text[4096];
     sett_status s = sett_launch(k, cpu, err, X, Y, 2.0);
-    STEP(sett_call_make(k, SETT_CPU, &call, err, X, Y, 2.0));
+    STEP(sett_prepared_make(k, SETT_CPU, &call, err, X, Y, 2.0));
     if (!s)
-        sett_call_float(call, 2, 3.0);
-    STEP(sett_call_commit(call, err));
-    STEP(sett_call_run(call, cpu));
+        sett_prepared_float(call, 2, 3.0);
+    STEP(sett_prepared_commit(call, err));
+    STEP(sett_prepared_run(call, cpu));
     STEP(sett_kernel_function(k, cpu, &f, &enter, err));
     STEP(((sett_status(*)(const sett_buf *, const sett_buf *, float))enter)(X, Y, 4.0f));
     const sett_benchmark_options few = {.size = sizeof few, .warmup = 1, .iterations = 2, .workspaces = 2};
     sett_benchmark_result times = {.size = sizeof times};
     STEP(sett_benchmark(k, cpu, &few, &times, err, X, Y, 5.0)); /* on copies */
     STEP(plan(k, X, Y, err));
-    sett_call_free(call);
+    sett_prepared_free(call);
     sett_function_free(f);
     sett_engine_describe(e, text, sizeof text);
     return s;

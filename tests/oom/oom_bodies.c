@@ -153,11 +153,11 @@ void oom_atoms(sett_build *b, const void *user)
     sett_tiled_copy *copy = sett_make_tiled_copy_tv(sett_copy_async(b, SETT_F32, 32), sett_make_layout(b, T(8, 4), T(4, 1)), sett_make_layout(b, T(1, 1)));
     sett_thr_copy *mover = sett_get_slice(copy, lane);
     sett_thr_mma *mine = sett_get_slice(mma, lane);
-    sett_copy_by(copy, sett_partition_S(mover, A), sett_partition_D(mover, s));
+    sett_copy(copy, sett_partition_S(mover, A), sett_partition_D(mover, s));
     sett_cp_async_wait_all(b);
     sett_sync_threads(b);
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(32, 32)));
-    sett_gemm(mma, acc, sett_partition_A(mine, s), sett_partition_B(mine, s), acc, .fresh = true);
+    sett_gemm(mma, acc, sett_partition_A(mine, s), sett_partition_B(mine, s), acc, .overwrite = true);
     sett_copy(acc, sett_partition_C(mine, C));
 }
 
@@ -218,9 +218,9 @@ void oom_rings(sett_build *b, const void *user)
         sett_pipeline_state *put = sett_pipeline_producer_state(pipe);
         sett_for (b, k, 0, 16, 1) {
             sett_producer_acquire(put, sett_producer_try_acquire(put));
-            sett_set(sett_slice(ring, ALL, sett_stage(put)), sett_at(A, lane, k), lane);
+            sett_set(sett_slice(ring, ALL, sett_pipeline_stage(put)), sett_at(A, lane, k), lane);
             sett_producer_commit(put);
-            sett_advance(put);
+            sett_pipeline_advance(put);
         }
         sett_producer_tail(put);
     }
@@ -228,9 +228,9 @@ void oom_rings(sett_build *b, const void *user)
         sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
         sett_for (b, k, 0, 16, 1) {
             sett_consumer_wait(get);
-            sett_set(C, sett_at(sett_slice(ring, ALL, sett_stage(get)), lane), lane, k);
+            sett_set(C, sett_at(sett_slice(ring, ALL, sett_pipeline_stage(get)), lane), lane, k);
             sett_consumer_release(get);
-            sett_advance(get);
+            sett_pipeline_advance(get);
         }
     }
     sett_set(sett_map_dsmem(ring, 1), 1, lane, 0);

@@ -20,7 +20,7 @@ static const dim_rule dim_rules[3] = {{"grid", 0, {INT32_MAX, 65535, 65535}}, {"
 typedef struct binder {
     const sett__sig *sig;
     const char *name; /* the kernel's */
-    const sett_bind *arg;
+    const sett_launch_arg *arg;
     int n;
     sett_error *err;
     int64_t sym[SETT__MAX_ARGS], scalar[SETT__MAX_ARGS];
@@ -113,17 +113,17 @@ static mode_ref modes_of(const binder *bd, uint32_t param)
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
-static const char *given_text(const sett_bind *a)
+static const char *given_text(const sett_launch_arg *a)
 {
     int kind = a->kind;
-    return kind == SETT_BIND_BUF ? "a buffer" : kind == SETT_BIND_STRUCT ? "a struct" : kind ? "a number" : "nothing";
+    return kind == SETT_LAUNCH_ARG_BUF ? "a buffer" : kind == SETT_LAUNCH_ARG_STRUCT ? "a struct" : kind ? "a number" : "nothing";
 }
 
 static sett_status check_buffer(const binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
     const sett_buf *t = bd->arg[i].u.t;
-    if (bd->arg[i].kind != SETT_BIND_BUF)
+    if (bd->arg[i].kind != SETT_LAUNCH_ARG_BUF)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a tensor, and %s was given (argument %u)", bd->name, p->name, given_text(&bd->arg[i]), (unsigned)i);
     if (!t)
         return REFUSE(bd, SETT_E_BIND, "%s: %s: the buffer given is NULL (argument %u)", bd->name, p->name, (unsigned)i);
@@ -144,8 +144,8 @@ static sett_status check_buffer(const binder *bd, uint32_t i)
 static sett_status check_struct(const binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
-    const sett_bind *a = &bd->arg[i];
-    if (a->kind != SETT_BIND_STRUCT)
+    const sett_launch_arg *a = &bd->arg[i];
+    if (a->kind != SETT_LAUNCH_ARG_STRUCT)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a struct of %u bytes, and %s was given (argument %u): SETT_STRUCT(x) gives one",
             bd->name, p->name, (unsigned)p->bytes, given_text(a), (unsigned)i);
     if (a->bytes != p->bytes)
@@ -159,24 +159,24 @@ static sett_status check_struct(const binder *bd, uint32_t i)
 static sett_status check_scalar(binder *bd, uint32_t i)
 {
     const sett__param *p = &bd->sig->param[i];
-    const sett_bind *a = &bd->arg[i];
+    const sett_launch_arg *a = &bd->arg[i];
     sett_dtype dtype = (sett_dtype)p->dtype;
     bool is_float = sett__dtype_is_float(dtype);
     bd->scalar[i] = 0;
     if (p->scalar == SETT__BY_STRUCT)
         return check_struct(bd, i);
-    const double number = a->kind == SETT_BIND_INT ? (double)a->u.i : a->u.f;
-    const bool overflows = is_float && (a->kind == SETT_BIND_INT || a->kind == SETT_BIND_FLOAT) && isfinite(number) &&
+    const double number = a->kind == SETT_LAUNCH_ARG_INT ? (double)a->u.i : a->u.f;
+    const bool overflows = is_float && (a->kind == SETT_LAUNCH_ARG_INT || a->kind == SETT_LAUNCH_ARG_FLOAT) && isfinite(number) &&
                            !isfinite(sett__float_of_bits(dtype, sett__bits_of_float(dtype, number)));
     if (overflows)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %g does not fit %s", bd->name, p->name, number, sett_dtype_name(dtype));
-    if (a->kind == SETT_BIND_INT && sett__int_fits(dtype, a->u.i)) {
+    if (a->kind == SETT_LAUNCH_ARG_INT && sett__int_fits(dtype, a->u.i)) {
         bd->scalar[i] = a->u.i;
         return SETT_OK;
     }
-    if (a->kind == SETT_BIND_INT)
+    if (a->kind == SETT_LAUNCH_ARG_INT)
         return REFUSE(bd, SETT_E_RANGE, "%s: %s = %" PRId64 " does not fit %s", bd->name, p->name, a->u.i, sett_dtype_name(dtype));
-    if (a->kind != SETT_BIND_FLOAT)
+    if (a->kind != SETT_LAUNCH_ARG_FLOAT)
         return REFUSE(bd, SETT_E_BIND, "%s: %s is a number, and %s was given (argument %u)", bd->name, p->name, given_text(a), (unsigned)i);
     if (!is_float)
         return REFUSE(bd, SETT_E_DTYPE, "%s: %s is %s, and the floating number %g was given", bd->name, p->name, sett_dtype_name(dtype), a->u.f);
@@ -197,7 +197,7 @@ static sett_status check_arguments(binder *bd)
     if (bd->n && !bd->arg)
         return REFUSE(bd, SETT_E_BIND, "%s: the array of its %d arguments is NULL", bd->name, bd->n);
     for (uint32_t i = sig->n_param; i < (uint32_t)bd->n; i++)
-        if (bd->arg[i].kind && bd->arg[i].kind != SETT_BIND_INT)
+        if (bd->arg[i].kind && bd->arg[i].kind != SETT_LAUNCH_ARG_INT)
             return wrong_count(bd);
     for (uint32_t i = 0; i < sig->n_param; i++) {
         sett_status s = sig->param[i].scalar ? check_scalar(bd, i) : check_buffer(bd, i);
@@ -660,11 +660,11 @@ static uint32_t put_struct(sett__bound *out, uint32_t at, const sett__param *p, 
 
 static uint64_t scalar_bits(const binder *bd, uint32_t i)
 {
-    const sett_bind *a = &bd->arg[i];
+    const sett_launch_arg *a = &bd->arg[i];
     sett_dtype dtype = (sett_dtype)bd->sig->param[i].dtype;
     if (!sett__dtype_is_float(dtype))
         return (uint64_t)a->u.i;
-    return sett__bits_of_float(dtype, a->kind == SETT_BIND_FLOAT ? a->u.f : (double)a->u.i);
+    return sett__bits_of_float(dtype, a->kind == SETT_LAUNCH_ARG_FLOAT ? a->u.f : (double)a->u.i);
 }
 
 static void pack(const binder *bd, bool gpu, sett__bound *out)
@@ -685,7 +685,7 @@ static void pack(const binder *bd, bool gpu, sett__bound *out)
     out->params_len = at;
 }
 
-sett_status reference_bind(const sett__sig *sig, const char *name, int n, const sett_bind *arg, bool gpu, sett__bound *out,
+sett_status reference_bind(const sett__sig *sig, const char *name, int n, const sett_launch_arg *arg, bool gpu, sett__bound *out,
     sett__extent *extents, sett_error *err)
 {
     binder bd;

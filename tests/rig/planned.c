@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-sett_status bind_beside(const sett__sig *sig, const char *name, int n, const sett_bind *arg, bool gpu, sett__bound *out,
+sett_status bind_beside(const sett__sig *sig, const char *name, int n, const sett_launch_arg *arg, bool gpu, sett__bound *out,
     sett__extent *extents, sett_error *err)
 {
     static sett__bound want;

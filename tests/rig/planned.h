@@ -5,7 +5,7 @@
 #include "tests/rig/faces.h"
 
 /* Binding of a signature alone, as slow as it may be: what sett__bind must say and make of the same. */
-sett_status reference_bind(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *, sett_error *);
+sett_status reference_bind(const sett__sig *, const char *name, int n, const sett_launch_arg *, bool gpu, sett__bound *, sett__extent *, sett_error *);
 /* sett__bind by a plan of its own; it and the reference must agree in all that they give. */
-sett_status bind_beside(const sett__sig *, const char *name, int n, const sett_bind *, bool gpu, sett__bound *, sett__extent *, sett_error *);
+sett_status bind_beside(const sett__sig *, const char *name, int n, const sett_launch_arg *, bool gpu, sett__bound *, sett__extent *, sett_error *);
 #endif

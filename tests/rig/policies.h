@@ -48,18 +48,18 @@ static inline size_t span_bytes(const sett_buf *x)
 }
 
 /* A launch with buffers in host memory: a GPU gets copies of them, and what it wrote is copied back. */
-static inline sett_status launch_here(sett_engine *e, sett_kernel *k, int n, const sett_bind *arg, sett_error *err)
+static inline sett_status launch_here(sett_engine *e, sett_kernel *k, int n, const sett_launch_arg *arg, sett_error *err)
 {
     const sett_stream stream = {on_gpu() ? 0 : SETT_CPU, NULL};
     sett_buf there[MOST_ARGS];
-    sett_bind bind[MOST_ARGS];
+    sett_launch_arg bind[MOST_ARGS];
     sett_status s = SETT_OK;
     ck_assert_int_le(n, MOST_ARGS);
     if (!on_gpu())
         return sett_launch_n(k, stream, n, arg, err);
     for (int i = 0; i < n; i++) {
         bind[i] = arg[i];
-        if (arg[i].kind != SETT_BIND_BUF)
+        if (arg[i].kind != SETT_LAUNCH_ARG_BUF)
             continue;
         there[i] = *arg[i].u.t;
         bind[i].u.t = &there[i];
@@ -70,18 +70,18 @@ static inline sett_status launch_here(sett_engine *e, sett_kernel *k, int n, con
     s = sett_launch_n(k, stream, n, bind, err);
     s = s ? s : sett_sync_error(e, stream, err);
     for (int i = 0; i < n; i++)
-        if (arg[i].kind == SETT_BIND_BUF) {
+        if (arg[i].kind == SETT_LAUNCH_ARG_BUF) {
             ck_assert(s || !sett_memcpy(e, stream, arg[i].u.t->data, there[i].data, span_bytes(&there[i])));
             sett_free(e, 0, there[i].data);
         }
     return s;
 }
 #define LAUNCH_HERE(e, k, err, ...) launch_here(e, k, (int)(sizeof((const sett_buf *[]){__VA_ARGS__}) / sizeof(void *)), bufs((const sett_buf *[]){__VA_ARGS__}, \
-    (int)(sizeof((const sett_buf *[]){__VA_ARGS__}) / sizeof(void *)), (sett_bind[MOST_ARGS]){{0}}), err)
-static inline const sett_bind *bufs(const sett_buf *const *x, int n, sett_bind *to)
+    (int)(sizeof((const sett_buf *[]){__VA_ARGS__}) / sizeof(void *)), (sett_launch_arg[MOST_ARGS]){{0}}), err)
+static inline const sett_launch_arg *bufs(const sett_buf *const *x, int n, sett_launch_arg *to)
 {
     for (int i = 0; i < n; i++)
-        to[i] = (sett_bind){SETT_BIND_BUF, .u = {.t = x[i]}};
+        to[i] = (sett_launch_arg){SETT_LAUNCH_ARG_BUF, .u = {.t = x[i]}};
     return to;
 }
 #endif

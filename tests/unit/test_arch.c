@@ -518,7 +518,7 @@ static void early(sett_build *b, const void *user)
 
 static const sett_compile_options cpu = {.size = sizeof cpu, .target = "cpu", .name = "k"};
 
-static sett_status on_cpu_of(sett_body body, const void *user, sett_error *err, int n, const sett_bind *bind)
+static sett_status on_cpu_of(sett_body body, const void *user, sett_error *err, int n, const sett_launch_arg *bind)
 {
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .cpu_threads = 1};
     sett_engine *e;
@@ -535,7 +535,7 @@ static sett_status on_cpu_of(sett_body body, const void *user, sett_error *err, 
     return s;
 }
 
-static sett_status on_cpu(sett_body body, sett_error *err, int n, const sett_bind *bind)
+static sett_status on_cpu(sett_body body, sett_error *err, int n, const sett_launch_arg *bind)
 {
     return on_cpu_of(body, NULL, err, n, bind);
 }
@@ -547,7 +547,7 @@ START_TEST(early_reads)
     for (int i = 0; i < 64; i++)
         x[i] = i + 100;
     sett_buf X = sett_buf_1d(x, SETT_I32, 64), D = sett_buf_1d(d, SETT_I32, 192);
-    ck_assert_msg(!on_cpu(early, &err, SETT_BINDS(&X, &D, 0)), "%s", err.text);
+    ck_assert_msg(!on_cpu(early, &err, SETT_LAUNCH_ARGS(&X, &D, 0)), "%s", err.text);
     for (int t = 0; t < 32; t++) {
         const int32_t want[6] = {t + 100, t + 132, t + 100, -1, -1, -1};
         for (int k = 0; k < 6; k++)
@@ -641,7 +641,7 @@ START_TEST(missing_lanes)
         sett_error err = {0};
         sett_buf X = sett_buf_1d(x, SETT_I32, 20);
         snprintf(want, sizeof want, ": %s: only 7 of the warp's 32 threads are here; lanes 7-31 did not take the branch at ", names[i]);
-        ck_assert_int_eq(on_cpu_of(half_a_warp, &i, &err, SETT_BINDS(&X, 0)), SETT_E_FAULT);
+        ck_assert_int_eq(on_cpu_of(half_a_warp, &i, &err, SETT_LAUNCH_ARGS(&X, 0)), SETT_E_FAULT);
         ck_assert_msg(strstr(err.text, want) && strstr(err.text, "test_arch.c:") && strstr(err.text, ", block (0,0,0) thread (7,0,0)"), "%s", err.text);
     }
 }
@@ -661,7 +661,7 @@ START_TEST(faults)
     int32_t x[20] = {0};
     sett_error err = {0};
     sett_buf X = sett_buf_1d(x, SETT_I32, 20);
-    ck_assert_int_eq(on_cpu(t[_i].body, &err, SETT_BINDS(&X, 0)), SETT_E_FAULT);
+    ck_assert_int_eq(on_cpu(t[_i].body, &err, SETT_LAUNCH_ARGS(&X, 0)), SETT_E_FAULT);
     ck_assert_msg(strstr(err.text, t[_i].text) && strstr(err.text, t[_i].more ? t[_i].more : "test_arch.c:"), "%s", err.text);
 }
 END_TEST

@@ -142,7 +142,7 @@ static void transpose_by(sett_engine *e, const char *how)
         a[i] = (float)i;
     memset(d, 0xff, sizeof d);
     ck_assert_msg(!sett_compile_tape(e, text, strlen(text), &o, &k, &err), "%s", err.text);
-    const sett_bind args[] = {{SETT_BIND_BUF, .u = {.t = &A}}, {SETT_BIND_BUF, .u = {.t = &D}}};
+    const sett_launch_arg args[] = {{SETT_LAUNCH_ARG_BUF, .u = {.t = &A}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}};
     ck_assert_msg(!sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, 2, args, &err), "%s: %s", how, err.text);
     for (int m = 0; m < M; m++)
         for (int n = 0; n < N; n++)
@@ -187,22 +187,22 @@ START_TEST(prepared)
     sett_error err = {0};
     sett_engine *e;
     sett_kernel *k;
-    sett_call *c;
+    sett_prepared *c;
     ck_assert(!sett_engine_open(&e, &eo, &err) && !sett_compile_tape(e, text, strlen(text), &o, &k, &err));
-    ck_assert(!sett_call_make_n(k, SETT_CPU, 0, NULL, &c, &err));
+    ck_assert(!sett_prepared_make_n(k, SETT_CPU, 0, NULL, &c, &err));
     for (int i = 0; i < 2 * M * N; i++)
         a[i / (M * N)][i % (M * N)] = (float)i;
     for (int round = 0; round < 6; round++) {
         const int from = round % 2, to = round / 2 % 2;
         const sett_buf A = sett_buf_2d(a[from], SETT_F32, M, N), D = sett_buf_2d(d[to], SETT_F32, N, M);
         memset(d, 0xff, sizeof d);
-        sett_call_buf(c, 0, &A), sett_call_buf(c, 1, &D);
-        ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-        ck_assert_int_eq(sett_call_run(c, (sett_stream){SETT_CPU, NULL}), SETT_OK);
+        sett_prepared_buf(c, 0, &A), sett_prepared_buf(c, 1, &D);
+        ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+        ck_assert_int_eq(sett_prepared_run(c, (sett_stream){SETT_CPU, NULL}), SETT_OK);
         for (int i = 0; i < M * N; i++)
             ck_assert(d[to][i % N * M + i / N] == a[from][i] && d[!to][i] != d[!to][i]);
     }
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
     sett_engine_close(e);
     free(text);

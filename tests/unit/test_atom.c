@@ -305,8 +305,8 @@ START_TEST(other_sources)
     sett_tensor *p = sett_make_fragment_C(f16, sett_partition_shape_C(f16, T(64, 64)));
     sett_gemm(w.mma, acc, sett_composition(p, sett_layout_parse(w.b, "((2,2,2),2,2):((1,2,8),4,16)")), sett_make_fragment_B(w.mma, sett_partition_shape_B(w.mma, T(64, 32))), acc);
     sett_copy_atom *bits = sett_copy_universal(w.b, SETT_U16, 64);
-    sett_copy_by(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F16, 64)); /* of as many bits */
-    sett_copy_by(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F32, 64)); /* converted */
+    sett_copy(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F16, 64)); /* of as many bits */
+    sett_copy(bits, sett_slice(w.g, ALL, 0), sett_make_rmem_tensor(w.b, SETT_F32, 64)); /* converted */
     sett_gemm(w.mma, acc, same, w.rb, acc);
     ck_assert_msg(!w.b->error.status, "%s", w.b->error.text);
     sett_build_end(w.b, NULL);

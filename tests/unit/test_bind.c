@@ -119,7 +119,7 @@ static sett_buf buf2(int64_t m, int64_t n)
 
 static sett_status bind3(const fixture *f, const sett_buf *a, const sett_buf *b, const sett_buf *c, sett__bound *out, sett_error *err)
 {
-    const sett_bind args[3] = {{SETT_BIND_BUF, .u = {.t = a}}, {SETT_BIND_BUF, .u = {.t = b}}, {SETT_BIND_BUF, .u = {.t = c}}};
+    const sett_launch_arg args[3] = {{SETT_LAUNCH_ARG_BUF, .u = {.t = a}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = b}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = c}}};
     memset(err, 0, sizeof *err);
     return sett__bind(&f->sig, "add", 3, args, true, out, NULL, err);
 }
@@ -172,18 +172,18 @@ START_TEST(packs_scalars)
     static const struct {
         const char *name;
         sett_dtype dtype;
-        sett_bind value;
-    } s[] = {{"flag", SETT_BOOL, {SETT_BIND_INT, .u = {.i = 1}}}, {"half", SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 1.5}}},
-        {"byte", SETT_I8, {SETT_BIND_INT, .u = {.i = -3}}}, {"d", SETT_F64, {SETT_BIND_FLOAT, .u = {.f = 0.1}}},
-        {"x", SETT_F32, {SETT_BIND_INT, .u = {.i = 7}}}, {"wide", SETT_U64, {SETT_BIND_INT, .u = {.i = -1}}}};
-    sett_bind args[7];
+        sett_launch_arg value;
+    } s[] = {{"flag", SETT_BOOL, {SETT_LAUNCH_ARG_INT, .u = {.i = 1}}}, {"half", SETT_F16, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = 1.5}}},
+        {"byte", SETT_I8, {SETT_LAUNCH_ARG_INT, .u = {.i = -3}}}, {"d", SETT_F64, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = 0.1}}},
+        {"x", SETT_F32, {SETT_LAUNCH_ARG_INT, .u = {.i = 7}}}, {"wide", SETT_U64, {SETT_LAUNCH_ARG_INT, .u = {.i = -1}}}};
+    sett_launch_arg args[7];
     start(&f);
     for (size_t i = 0; i < SETT__COUNT(s); i++) {
         add_scalar(&f, s[i].name, s[i].dtype);
         args[i] = s[i].value;
     }
     add_sym(&f, "k", 1, false);
-    args[6] = (sett_bind){SETT_BIND_INT, .u = {.i = 40}}; /* a symbol that no buffer gives */
+    args[6] = (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = 40}}; /* a symbol that no buffer gives */
     ck_assert_msg(!sett__bind(&f.sig, "k", 7, args, false, &out, extent, &err), "%s", err.text);
     ck_assert_uint_eq(out.params_len, offsetof(__typeof__(want), k) + 4);
     ck_assert_mem_eq(out.params, &want, out.params_len);
@@ -265,8 +265,8 @@ START_TEST(refuses_counts_and_kinds)
     sett__bound out;
     sett_error err = {0};
     sett_buf a = buf2(64, 1203);
-    sett_bind args[6] = {
-        {SETT_BIND_BUF, .u = {.t = &a}}, {SETT_BIND_BUF, .u = {.t = &a}}, {SETT_BIND_BUF, .u = {.t = &a}}, {SETT_BIND_BUF, .u = {.t = &a}}};
+    sett_launch_arg args[6] = {
+        {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}}};
     add_kernel(&f, 1);
     expect(sett__bind(&f.sig, "add", 2, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add takes 3 arguments (A, B, C), 2 were given");
@@ -278,10 +278,10 @@ START_TEST(refuses_counts_and_kinds)
         "add takes 3 arguments (A, B, C), 6 were given");
     expect(sett__bind(&f.sig, "add", 3, NULL, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: the array of its 3 arguments is NULL");
-    args[1] = (sett_bind){SETT_BIND_INT, .u = {.i = 5}};
+    args[1] = (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = 5}};
     expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: B is a tensor, and a number was given (argument 1)");
-    args[1] = (sett_bind){SETT_BIND_BUF, .u = {.t = NULL}};
+    args[1] = (sett_launch_arg){SETT_LAUNCH_ARG_BUF, .u = {.t = NULL}};
     expect(sett__bind(&f.sig, "add", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "add: B: the buffer given is NULL (argument 1)");
     start(&f);
@@ -296,29 +296,29 @@ START_TEST(refuses_scalars)
 {
     static const struct {
         sett_dtype dtype;
-        sett_bind value;
+        sett_launch_arg value;
         sett_status status;
         const char *text;
     } bad[] = {
-        {SETT_I32, {SETT_BIND_INT, .u = {.i = INT64_C(1) << 31}}, SETT_E_RANGE, "k: a = 2147483648 does not fit i32"},
-        {SETT_I8, {SETT_BIND_INT, .u = {.i = -129}}, SETT_E_RANGE, "k: a = -129 does not fit i8"},
-        {SETT_U16, {SETT_BIND_INT, .u = {.i = -1}}, SETT_E_RANGE, "k: a = -1 does not fit u16"},
-        {SETT_U32, {SETT_BIND_INT, .u = {.i = INT64_C(1) << 32}}, SETT_E_RANGE, "k: a = 4294967296 does not fit u32"},
-        {SETT_BOOL, {SETT_BIND_INT, .u = {.i = 2}}, SETT_E_RANGE, "k: a = 2 does not fit i1"},
-        {SETT_I32, {SETT_BIND_FLOAT, .u = {.f = 1.0}}, SETT_E_DTYPE, "k: a is i32, and the floating number 1 was given"},
-        {SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 1e6}}, SETT_E_RANGE, "k: a = 1e+06 does not fit f16"},
-        {SETT_F16, {SETT_BIND_INT, .u = {.i = 70000}}, SETT_E_RANGE, "k: a = 70000 does not fit f16"},
-        {SETT_F32, {SETT_BIND_FLOAT, .u = {.f = -1e39}}, SETT_E_RANGE, "k: a = -1e+39 does not fit f32"},
-        {SETT_F32, {SETT_BIND_BUF, .u = {.t = NULL}}, SETT_E_BIND, "k: a is a number, and a buffer was given (argument 0)"},
+        {SETT_I32, {SETT_LAUNCH_ARG_INT, .u = {.i = INT64_C(1) << 31}}, SETT_E_RANGE, "k: a = 2147483648 does not fit i32"},
+        {SETT_I8, {SETT_LAUNCH_ARG_INT, .u = {.i = -129}}, SETT_E_RANGE, "k: a = -129 does not fit i8"},
+        {SETT_U16, {SETT_LAUNCH_ARG_INT, .u = {.i = -1}}, SETT_E_RANGE, "k: a = -1 does not fit u16"},
+        {SETT_U32, {SETT_LAUNCH_ARG_INT, .u = {.i = INT64_C(1) << 32}}, SETT_E_RANGE, "k: a = 4294967296 does not fit u32"},
+        {SETT_BOOL, {SETT_LAUNCH_ARG_INT, .u = {.i = 2}}, SETT_E_RANGE, "k: a = 2 does not fit i1"},
+        {SETT_I32, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = 1.0}}, SETT_E_DTYPE, "k: a is i32, and the floating number 1 was given"},
+        {SETT_F16, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = 1e6}}, SETT_E_RANGE, "k: a = 1e+06 does not fit f16"},
+        {SETT_F16, {SETT_LAUNCH_ARG_INT, .u = {.i = 70000}}, SETT_E_RANGE, "k: a = 70000 does not fit f16"},
+        {SETT_F32, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = -1e39}}, SETT_E_RANGE, "k: a = -1e+39 does not fit f32"},
+        {SETT_F32, {SETT_LAUNCH_ARG_BUF, .u = {.t = NULL}}, SETT_E_BIND, "k: a is a number, and a buffer was given (argument 0)"},
         {SETT_F32, {0, .u = {.i = 0}}, SETT_E_BIND, "k: a is a number, and nothing was given (argument 0)"},
     };
     static const struct {
         sett_dtype dtype;
-        sett_bind value;
-    } good[] = {{SETT_I32, {SETT_BIND_INT, .u = {.i = INT32_MIN}}}, {SETT_U32, {SETT_BIND_INT, .u = {.i = UINT32_MAX}}},
-        {SETT_I64, {SETT_BIND_INT, .u = {.i = INT64_MIN}}}, {SETT_F16, {SETT_BIND_FLOAT, .u = {.f = 65504}}},
-        {SETT_F32, {SETT_BIND_FLOAT, .u = {.f = HUGE_VAL}}}, {SETT_BF16, {SETT_BIND_FLOAT, .u = {.f = 3e38}}},
-        {SETT_I8, {SETT_BIND_INT, .u = {.i = 127}}}};
+        sett_launch_arg value;
+    } good[] = {{SETT_I32, {SETT_LAUNCH_ARG_INT, .u = {.i = INT32_MIN}}}, {SETT_U32, {SETT_LAUNCH_ARG_INT, .u = {.i = UINT32_MAX}}},
+        {SETT_I64, {SETT_LAUNCH_ARG_INT, .u = {.i = INT64_MIN}}}, {SETT_F16, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = 65504}}},
+        {SETT_F32, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = HUGE_VAL}}}, {SETT_BF16, {SETT_LAUNCH_ARG_FLOAT, .u = {.f = 3e38}}},
+        {SETT_I8, {SETT_LAUNCH_ARG_INT, .u = {.i = 127}}}};
     sett__bound out;
     for (size_t i = 0; i < SETT__COUNT(bad) + SETT__COUNT(good); i++) {
         fixture f;
@@ -416,7 +416,7 @@ START_TEST(grid_overflow)
     fixture f;
     sett__bound out;
     sett_error err = {0};
-    const sett_bind huge[] = {{SETT_BIND_INT, .u = {.i = INT64_MAX}}}, none[] = {{SETT_BIND_INT, .u = {.i = 0}}};
+    const sett_launch_arg huge[] = {{SETT_LAUNCH_ARG_INT, .u = {.i = INT64_MAX}}}, none[] = {{SETT_LAUNCH_ARG_INT, .u = {.i = 0}}};
     start(&f);
     add_sym(&f, "N", 1, true);
     f.sig.grid[0] = op(&f, op(&f, symbol(&f, 0), SETT__X_CONST, 2), SETT__X_MUL, 0);
@@ -466,7 +466,7 @@ START_TEST(strides_of_one_are_ignored)
     ld_kernel(&f);
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_buf a = {memory, SETT_F32, 2, {t[i].rows, t[i].cols}, {t[i].stride0, t[i].stride1}};
-        const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &a}};
+        const sett_launch_arg arg = {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}};
         ck_assert_msg(!sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), "case %zu: %s", i, err.text);
         memcpy(sym, out.params + 8, sizeof sym);
         ck_assert_int_eq(sym[0], t[i].rows);
@@ -474,7 +474,7 @@ START_TEST(strides_of_one_are_ignored)
         ck_assert_int_eq(sym[2], t[i].ld);
     }
     sett_buf a = {memory, SETT_F32, 2, {4, 10}, {12, 1}};
-    const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &a}};
+    const sett_launch_arg arg = {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}};
     expect(sett__bind(&f.sig, "k", 1, &arg, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
         "k: LD = 12 (A stride 0) is not a multiple of 8");
     a.stride[0] = -16;
@@ -489,14 +489,14 @@ START_TEST(free_symbols)
     sett__bound out;
     sett_error err = {0};
     sett_buf a = {memory, SETT_F32, 1, {10}, {1}};
-    sett_bind args[3] = {{SETT_BIND_BUF, .u = {.t = &a}}, {0, .u = {.i = 0}}, {SETT_BIND_INT, .u = {.i = 6}}};
+    sett_launch_arg args[3] = {{SETT_LAUNCH_ARG_BUF, .u = {.t = &a}}, {0, .u = {.i = 0}}, {SETT_LAUNCH_ARG_INT, .u = {.i = 6}}};
     start(&f);
     int N = add_sym(&f, "N", 1, false);
     add_sym(&f, "steps", 2, false);
     add_param(&f, "X", SETT_F32, 1);
     add_leaf(&f, 0, symbol(&f, N), num(&f, 1));
     for (int n = 1; n <= 2; n++) /* a number that is meant for steps is N's, as that comes first */
-        expect(sett__bind(&f.sig, "k", n, (const sett_bind[]){args[0], args[2]}, true, &out, NULL, &err), SETT_E_BIND, &err,
+        expect(sett__bind(&f.sig, "k", n, (const sett_launch_arg[]){args[0], args[2]}, true, &out, NULL, &err), SETT_E_BIND, &err,
             "k: no argument gives steps a value: append N, steps to the launch as integers");
     ck_assert_int_eq(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_OK);
     ck_assert_int_eq(((int32_t *)(void *)out.params)[2], 10);
@@ -504,7 +504,7 @@ START_TEST(free_symbols)
     args[2].u.i = 5;
     expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_DIVIDE, &err,
         "k: steps = 5 (the caller) is not a multiple of 2");
-    args[2].u.i = 6, args[1] = (sett_bind){SETT_BIND_INT, .u = {.i = 11}};
+    args[2].u.i = 6, args[1] = (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = 11}};
     expect(sett__bind(&f.sig, "k", 3, args, true, &out, NULL, &err), SETT_E_BIND, &err,
         "k: N = 11 was given, X mode 0 gives 10");
     args[1].u.i = 10;
@@ -513,11 +513,11 @@ START_TEST(free_symbols)
     sett_buf b = {memory, SETT_F32, 1, {6}, {1}};
     add_param(&f, "Y", SETT_F32, 1);
     add_leaf(&f, 0, symbol(&f, 1), num(&f, 1));
-    sett_bind more[4] = {args[0], {SETT_BIND_BUF, .u = {.t = &b}}, {SETT_BIND_INT, .u = {.i = 11}}, {0, .u = {.i = 0}}};
+    sett_launch_arg more[4] = {args[0], {SETT_LAUNCH_ARG_BUF, .u = {.t = &b}}, {SETT_LAUNCH_ARG_INT, .u = {.i = 11}}, {0, .u = {.i = 0}}};
     for (int n = 3; n <= 4; n++)
         expect(sett__bind(&f.sig, "k", n, more, true, &out, NULL, &err), SETT_E_BIND, &err,
             "k takes 2 arguments (X, Y), 3 were given; a number behind them is a symbol: N = 11, and X mode 0 gives 10");
-    more[2] = (sett_bind){SETT_BIND_FLOAT, .u = {.f = 11}};
+    more[2] = (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = 11}};
     expect(sett__bind(&f.sig, "k", 3, more, true, &out, NULL, &err), SETT_E_BIND, &err,
         "k takes 2 arguments (X, Y), 3 were given");
     ck_assert_int_eq(sett__bind(&f.sig, "k", 2, more, true, &out, NULL, &err), SETT_OK);
@@ -535,7 +535,7 @@ START_TEST(expressions_agree)
     sett__bound out;
     sett_error err;
     sett_buf x = {memory, SETT_F32, 1, {20}, {1}}, y = {memory, SETT_F32, 1, {10}, {1}};
-    const sett_bind args[2] = {{SETT_BIND_BUF, .u = {.t = &x}}, {SETT_BIND_BUF, .u = {.t = &y}}};
+    const sett_launch_arg args[2] = {{SETT_LAUNCH_ARG_BUF, .u = {.t = &x}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &y}}};
     start(&f);
     int N = add_sym(&f, "N", 1, false);
     add_param(&f, "X", SETT_F32, 1);
@@ -557,7 +557,7 @@ START_TEST(nested_modes)
     sett__bound out;
     sett_error err;
     sett_buf x = {memory, SETT_F32, 1, {40}, {1}};
-    sett_bind args[3] = {{SETT_BIND_BUF, .u = {.t = &x}}, {SETT_BIND_INT, .u = {.i = 10}}};
+    sett_launch_arg args[3] = {{SETT_LAUNCH_ARG_BUF, .u = {.t = &x}}, {SETT_LAUNCH_ARG_INT, .u = {.i = 10}}};
     start(&f);
     int N = add_sym(&f, "N", 1, false);
     add_param(&f, "X", SETT_F32, 1);
@@ -588,7 +588,7 @@ START_TEST(memory_bounds)
         {SETT_F32, 4, 10, 0, 0, 0, 4}, {SETT_F4E2M1FN, 2, 5, 5, 1, 0, 5}, {SETT_F64, 0, 5, 5, 1, 0, 0}};
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         sett_buf a = {memory + 1024, t[i].dtype, 2, {t[i].rows, t[i].cols}, {t[i].stride0, t[i].stride1}};
-        const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &a}};
+        const sett_launch_arg arg = {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}};
         start(&f);
         add_param(&f, "A", t[i].dtype, 2)->align = 1;
         add_leaf(&f, 0, num(&f, t[i].rows), num(&f, t[i].stride0));
@@ -629,7 +629,7 @@ typedef struct chance {
     fixture f;
     int64_t value[3]; /* of the symbols */
     sett_buf buf[4];
-    sett_bind arg[8];
+    sett_launch_arg arg[8];
     int n; /* of arg */
 } chance;
 
@@ -652,8 +652,8 @@ static void random_argument(chance *c, uint32_t *seed, int i)
     sett_dtype dtype = types[pick(seed, SETT__COUNT(types))];
     if (!pick(seed, 3)) {
         add_scalar(&c->f, "a", dtype);
-        c->arg[i] = pick(seed, 2) ? (sett_bind){SETT_BIND_INT, .u = {.i = ints[pick(seed, SETT__COUNT(ints))]}}
-                                  : (sett_bind){SETT_BIND_FLOAT, .u = {.f = floats[pick(seed, SETT__COUNT(floats))]}};
+        c->arg[i] = pick(seed, 2) ? (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = ints[pick(seed, SETT__COUNT(ints))]}}
+                                  : (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = floats[pick(seed, SETT__COUNT(floats))]}};
         return;
     }
     sett_buf *t = &c->buf[i];
@@ -671,7 +671,7 @@ static void random_argument(chance *c, uint32_t *seed, int i)
             t->shape[m] *= 2;
         }
     }
-    c->arg[i] = (sett_bind){SETT_BIND_BUF, .u = {.t = t}};
+    c->arg[i] = (sett_launch_arg){SETT_LAUNCH_ARG_BUF, .u = {.t = t}};
 }
 
 /* One thing wrong, or not. */
@@ -710,7 +710,7 @@ static void random_launch(chance *c, uint32_t *seed)
     for (int i = 0; i < params; i++)
         random_argument(c, seed, i);
     for (int s = 0; s < 3; s++) /* some of them are given by nothing else */
-        c->arg[params + s] = pick(seed, 3) ? (sett_bind){SETT_BIND_INT, .u = {.i = c->value[s]}} : (sett_bind){0, .u = {.i = 0}};
+        c->arg[params + s] = pick(seed, 3) ? (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = c->value[s]}} : (sett_launch_arg){0, .u = {.i = 0}};
     c->n = params + (int)pick(seed, 4);
     c->f.sig.grid[0] = pick(seed, 2) ? recorded_ceil_div(&c->f, 0, pick(seed, 300) + 1) : symbol(&c->f, 1);
     c->f.sig.grid[1] = ceil_div(&c->f, 2, 16);
@@ -745,8 +745,8 @@ START_TEST(usual_kernels)
     sett_buf a = buf2(1999, 1203), ld = {memory, SETT_F32, 2, {4, 10}, {16, 1}};
     const int64_t half = INT64_C(1) << 30; /* the last offset is 2^31, of two modes that are each below */
     sett_buf far = {memory, SETT_I8, 2, {2, half + 1}, {half, 1}};
-    const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &ld}}, x = {SETT_BIND_BUF, .u = {.t = &far}}, a_bind = {SETT_BIND_BUF, .u = {.t = &a}};
-    const sett_bind each[] = {a_bind, a_bind, a_bind, {0, .u = {.i = 0}}, {0, .u = {.i = 0}}};
+    const sett_launch_arg arg = {SETT_LAUNCH_ARG_BUF, .u = {.t = &ld}}, x = {SETT_LAUNCH_ARG_BUF, .u = {.t = &far}}, a_bind = {SETT_LAUNCH_ARG_BUF, .u = {.t = &a}};
+    const sett_launch_arg each[] = {a_bind, a_bind, a_bind, {0, .u = {.i = 0}}, {0, .u = {.i = 0}}};
     add_kernel(&f, 1);
     f.sig.grid[0] = recorded_ceil_div(&f, 1, 256);
     ck_assert_int_eq(bind3(&f, &a, &a, &a, &out, &err), SETT_OK);

@@ -384,7 +384,7 @@ static void by_engine(const drawn *d, const char *text, bool cpu)
     memcpy(to, tensor, sizeof tensor), memcpy(to + ROOM, shared, sizeof shared);
     sett_buf a = sett_buf_1d(to, types[d->type].dtype, ROOM / d->size), s = sett_buf_1d(to + ROOM, SETT_U32, d->blocks * SHARED / 4);
     ck_assert_msg(!sett_compile_tape(conform_engine(), text, strlen(text), &o, &k, &err), "%s\n%s", err.text, text);
-    conform_launch(k, cpu, 2, (const sett_bind[]){sett_bind_t(&a), sett_bind_t(&s)});
+    conform_launch(k, cpu, 2, (const sett_launch_arg[]){sett_launch_arg_buf(&a), sett_launch_arg_buf(&s)});
     sett_kernel_release(k);
 }
 

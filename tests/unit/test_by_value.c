@@ -74,30 +74,30 @@ START_TEST(structs_are_passed)
     ck_assert(!sett_kernel_param(k, 2, &info) && info.scalar && info.bytes == sizeof l && !strcmp(info.name, "M"));
     ck_assert_msg(!sett_launch(k, CPU, &err, SETT_STRUCT(l), &Out, SETT_STRUCT(m)), "%s", err.text);
     expect_line(0.5, -9);
-    sett_call *c;
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, SETT_STRUCT(l), &Out, SETT_STRUCT(m)), "%s", err.text);
+    sett_prepared *c;
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, SETT_STRUCT(l), &Out, SETT_STRUCT(m)), "%s", err.text);
     l.slope = 2, m.shift = 3;
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK); /* the call has copies */
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK); /* the call has copies */
     expect_line(0.5, -9);
-    sett_call_struct(c, 2, &m, sizeof m);
-    sett_call_struct(c, 0, &l, sizeof l);
+    sett_prepared_struct(c, 2, &m, sizeof m);
+    sett_prepared_struct(c, 0, &l, sizeof l);
     l.slope = 77;
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     expect_line(2, 3);
-    sett_call_struct(c, 2, &m, 12);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_SHAPE);
+    sett_prepared_struct(c, 2, &m, 12);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_SHAPE);
     ck_assert_str_eq(err.text, "on_line: M is a struct of 32 bytes, the one given has 12 (argument 2)");
-    sett_call_struct(c, 2, NULL, sizeof m);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
+    sett_prepared_struct(c, 2, NULL, sizeof m);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
     ck_assert_str_eq(err.text, "on_line: M: the struct given is NULL (argument 2)");
-    sett_call_struct(c, 1, &m, sizeof m);
-    sett_call_struct(c, 2, &m, sizeof m);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
+    sett_prepared_struct(c, 1, &m, sizeof m);
+    sett_prepared_struct(c, 2, &m, sizeof m);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
     ck_assert_str_eq(err.text, "on_line: Out is a tensor, and a struct was given (argument 1)");
-    sett_call_struct(c, 3, &m, sizeof m);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    sett_call_free(c);
+    sett_prepared_struct(c, 3, &m, sizeof m);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    sett_prepared_free(c);
     ck_assert_int_eq(sett_launch(k, CPU, &err, 4, &Out, SETT_STRUCT(m)), SETT_E_BIND);
     ck_assert_str_eq(err.text, "on_line: L is a struct of 32 bytes, and a number was given (argument 0): SETT_STRUCT(x) gives one");
     sett_function *f;
@@ -190,13 +190,13 @@ START_TEST(launches_size_shared_memory)
         err.text);
     ck_assert_int_eq(sett_launch(k, CPU, &err, &Out, 200000), SETT_E_LIMIT);
     ck_assert_str_eq(err.text, "sized: 16 bytes of shared memory and n*8 = 1600000 that the launch adds; the limit is 232448");
-    sett_call *c;
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &Out, 4), "%s", err.text);
-    sett_call_int(c, sett_kernel_argument(k, "n"), 5);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    sett_prepared *c;
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &Out, 4), "%s", err.text);
+    sett_prepared_int(c, sett_kernel_argument(k, "n"), 5);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     ck_assert_int_eq(out[0], 4 + 7 + 2 * (16 + 40));
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
 }
 END_TEST
@@ -215,7 +215,7 @@ static void odd(sett_build *b, const void *user)
     sett_block(b, 32);
 }
 
-static sett_status bind_to(const sett_kernel *k, int n, const sett_bind *arg)
+static sett_status bind_to(const sett_kernel *k, int n, const sett_launch_arg *arg)
 {
     static sett__bound out;
     return bind_beside(k->plan->sig, "k", n, arg, true, &out, NULL, NULL);
@@ -229,29 +229,29 @@ START_TEST(binds_structs_and_sizes)
     char three[3] = "abc";
     sett_buf Line = sett_buf_1d(at_line, SETT_F64, 3), Out = sett_buf_1d(out, SETT_I32, 4);
     sett_kernel *k = compile_cpu(on_line, "on_line");
-    const sett_bind good[3] = {
-        {SETT_BIND_STRUCT, sizeof l, {.p = &l}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_STRUCT, sizeof m, {.p = &m}}};
-    const sett_bind wrong[] = {{SETT_BIND_STRUCT, sizeof m - 1, {.p = &m}}, {SETT_BIND_STRUCT, sizeof m, {.p = NULL}},
-        {SETT_BIND_INT, 0, {.i = 3}}, {SETT_BIND_BUF, 0, {.t = &Line}}, {SETT_BIND_FLOAT, sizeof m, {.f = 2}}, {0}};
+    const sett_launch_arg good[3] = {
+        {SETT_LAUNCH_ARG_STRUCT, sizeof l, {.p = &l}}, {SETT_LAUNCH_ARG_BUF, 0, {.t = &Line}}, {SETT_LAUNCH_ARG_STRUCT, sizeof m, {.p = &m}}};
+    const sett_launch_arg wrong[] = {{SETT_LAUNCH_ARG_STRUCT, sizeof m - 1, {.p = &m}}, {SETT_LAUNCH_ARG_STRUCT, sizeof m, {.p = NULL}},
+        {SETT_LAUNCH_ARG_INT, 0, {.i = 3}}, {SETT_LAUNCH_ARG_BUF, 0, {.t = &Line}}, {SETT_LAUNCH_ARG_FLOAT, sizeof m, {.f = 2}}, {0}};
     ck_assert_int_eq(bind_to(k, 3, good), SETT_OK);
     for (size_t i = 0; i < SETT__COUNT(wrong); i++) {
-        ck_assert_int_ne(bind_to(k, 3, (const sett_bind[]){good[0], good[1], wrong[i]}), SETT_OK);
-        ck_assert_int_ne(bind_to(k, 3, (const sett_bind[]){wrong[i], good[1], good[2]}), SETT_OK);
+        ck_assert_int_ne(bind_to(k, 3, (const sett_launch_arg[]){good[0], good[1], wrong[i]}), SETT_OK);
+        ck_assert_int_ne(bind_to(k, 3, (const sett_launch_arg[]){wrong[i], good[1], good[2]}), SETT_OK);
     }
     ck_assert_int_eq(bind_to(k, 2, good), SETT_E_BIND);
     sett_kernel_release(k);
     k = compile_cpu(sized, "sized");
     for (int64_t n = -1; n < 40000; n = n < 20 ? n + 1 : n * 3 / 2) {
-        const sett_bind arg[] = {{SETT_BIND_BUF, 0, {.t = &Out}}, {SETT_BIND_INT, 0, {.i = n}}};
+        const sett_launch_arg arg[] = {{SETT_LAUNCH_ARG_BUF, 0, {.t = &Out}}, {SETT_LAUNCH_ARG_INT, 0, {.i = n}}};
         ck_assert_int_eq(!bind_to(k, 2, arg), n >= 0 && n * 8 + 16 <= SETT__SMEM_MAX);
     }
     sett_kernel_release(k);
     k = compile_cpu(odd, "odd");
     for (int64_t n = 0; n < 100; n += 13) {
-        const sett_bind arg[] = {{SETT_BIND_INT, 0, {.i = 200}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = n}}};
+        const sett_launch_arg arg[] = {{SETT_LAUNCH_ARG_INT, 0, {.i = 200}}, {SETT_LAUNCH_ARG_STRUCT, 3, {.p = three}}, {SETT_LAUNCH_ARG_INT, 0, {.i = n}}};
         ck_assert_int_eq(bind_to(k, 3, arg), SETT_OK);
     }
-    const sett_bind wide[] = {{SETT_BIND_INT, 0, {.i = 256}}, {SETT_BIND_STRUCT, 3, {.p = three}}, {SETT_BIND_INT, 0, {.i = 9}}};
+    const sett_launch_arg wide[] = {{SETT_LAUNCH_ARG_INT, 0, {.i = 256}}, {SETT_LAUNCH_ARG_STRUCT, 3, {.p = three}}, {SETT_LAUNCH_ARG_INT, 0, {.i = 9}}};
     ck_assert_int_eq(bind_to(k, 3, wide), SETT_E_RANGE);
     sett_kernel_release(k);
 }

@@ -487,15 +487,15 @@ START_TEST(from_within)
 {
     sett_engine *e;
     sett_error err;
-    sett_call *c;
+    sett_prepared *c;
     const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .print = cancel_from_print, .user = &e};
     ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
     sett_kernel *k = compile(e, print, "print");
     ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err), SETT_E_CANCELLED);
     says(err.text, "test_cancel.c:", "cancelled by sett_cancel: it was in sett_printf, inside the loop at {{*}}, block ({{*}}), kernel print");
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, sett_stream_of(SETT_CPU, NULL)), SETT_E_CANCELLED);
-    sett_call_free(c);
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, sett_stream_of(SETT_CPU, NULL)), SETT_E_CANCELLED);
+    sett_prepared_free(c);
     sett_kernel_release(k);
     sett_engine_close(e);
 }

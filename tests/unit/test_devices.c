@@ -240,18 +240,18 @@ START_TEST(calls_on_each)
     if (!open_devices(_i))
         return;
     sett_kernel *k = make("calls");
-    sett_call *c[DEVICES];
+    sett_prepared *c[DEVICES];
     for (int d = 0; d < DEVICES; d++) {
         upload(d);
-        ck_assert_msg(!sett_call_make(k, d, &c[d], &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        ck_assert_msg(!sett_prepared_make(k, d, &c[d], &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
     }
     for (int round = 0; round < 3; round++)
         for (int d = 0; d < DEVICES; d++)
-            ck_assert_int_eq(sett_call_run(c[d], (sett_stream){d, NULL}), SETT_OK);
+            ck_assert_int_eq(sett_prepared_run(c[d], (sett_stream){d, NULL}), SETT_OK);
     for (int d = 0; d < DEVICES; d++) {
         expect_steps((sett_stream){d, NULL}, 3, 0.5f);
-        ck_assert_int_eq(sett_call_run(c[d], (sett_stream){!d, NULL}), SETT_E_NO_DEVICE); /* it is the other's */
-        sett_call_free(c[d]);
+        ck_assert_int_eq(sett_prepared_run(c[d], (sett_stream){!d, NULL}), SETT_E_NO_DEVICE); /* it is the other's */
+        sett_prepared_free(c[d]);
     }
     done(k);
 }
@@ -272,21 +272,21 @@ START_TEST(in_a_green_context)
     upload(0), upload(1);
     ck_assert_msg(!sett_prepare(k, 1, &err), "%s", err.text);
     const sett_stream own = {1, stream}, plain = {1, NULL};
-    sett_call *c;
+    sett_prepared *c;
     if (_i)
         ck_assert_int_eq(cu.ctx_set(green), 0); /* a module is of the context that is current */
     ck_assert_msg(!sett_launch(k, own, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
     expect_steps(own, 1, 0.5f);
     ck_assert_int_eq(cu.ctx_set(green), 0);
-    ck_assert_msg(!sett_call_make(k, 1, &c, &err, &on[1].X, &on[1].Y, 2), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, own), SETT_OK);
+    ck_assert_msg(!sett_prepared_make(k, 1, &c, &err, &on[1].X, &on[1].Y, 2), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, own), SETT_OK);
     expect_steps(own, 1, 2);
     ck_assert_msg(!sett_launch(k, plain, &err, &on[1].X, &on[1].Y, 2), "%s", err.text);
     expect_steps(plain, 1, 2);
     ck_assert_ptr_eq(current(), green);
     ck_assert_int_eq(cu.stream_destroy(stream), 0);
     ck_assert_int_eq(cu.ctx_set(NULL), 0);
-    sett_call_free(c);
+    sett_prepared_free(c);
     done(k);
 }
 END_TEST
@@ -301,10 +301,10 @@ START_TEST(captures_on_each)
         handle graph = NULL, exec = NULL;
         int state = 0;
         const sett_stream s = {d, stream_in(primary(d))};
-        sett_call *c;
+        sett_prepared *c;
         upload(d);
         ck_assert_int_eq(cu.ctx_set(primary(d)), 0);
-        ck_assert_msg(!sett_call_make(k, d, &c, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        ck_assert_msg(!sett_prepared_make(k, d, &c, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
         const sett_compile_options o = {.size = sizeof o, .name = "elsewhere", .opt_level = d + 1};
         ck_assert_msg(!sett_compile(engine, axpy, &o, &elsewhere, &err), "%s", err.text);
         ck_assert_msg(!sett_prepare(elsewhere, !d, &err), "%s", err.text); /* on the other device alone */
@@ -314,7 +314,7 @@ START_TEST(captures_on_each)
         ck_assert_msg(strstr(err.text, d ? "is not prepared for GPU 1" : "is not prepared for GPU 0") != NULL, "%s", err.text);
         ck_assert(!fake || fake->launches == before); /* the driver was not asked */
         ck_assert(!cu.capturing(s.handle, &state) && state == 1);
-        ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+        ck_assert_int_eq(sett_prepared_run(c, s), SETT_OK);
         ck_assert_msg(!sett_launch(k, s, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
         ck_assert_int_eq(cu.capture_end(s.handle, &graph), 0);
         ck_assert_int_eq(cu.instantiate(&exec, graph, 0), 0);
@@ -324,7 +324,7 @@ START_TEST(captures_on_each)
         expect_steps(s, 4, 0.5f);
         ck_assert(!cu.exec_destroy(exec) && !cu.graph_destroy(graph) && !cu.stream_destroy(s.handle));
         ck_assert_int_eq(cu.ctx_set(NULL), 0);
-        sett_call_free(c);
+        sett_prepared_free(c);
         sett_kernel_release(elsewhere);
     }
     done(k);
@@ -348,7 +348,7 @@ START_TEST(begins_early)
     const sett_compile_options o = {.size = sizeof o, .name = "behind"};
     ck_assert_msg(!sett_compile(engine, axpy_behind, &o, &k, &err), "%s", err.text);
     sett_stream s = {1, stream_in(primary(1))};
-    sett_call *c;
+    sett_prepared *c;
     handle graph = NULL, exec = NULL;
     upload(1);
     ck_assert_int_eq(cu.ctx_set(primary(1)), 0); /* what makes a graph of a capture asks for one */
@@ -356,7 +356,7 @@ START_TEST(begins_early)
     ck_assert(!fake || fake->early == 0);
     ck_assert_msg(!sett_launch(k, s, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
     ck_assert(!fake || fake->early == 1);
-    ck_assert_msg(!sett_call_make(k, 1, &c, &err, &on[1].X, &on[1].Y, 0.5) && !sett_call_run(c, s), "%s", err.text);
+    ck_assert_msg(!sett_prepared_make(k, 1, &c, &err, &on[1].X, &on[1].Y, 0.5) && !sett_prepared_run(c, s), "%s", err.text);
     ck_assert(!fake || fake->early == 2);
     ck_assert_int_eq(cu.capture_begin(s.handle, 0), 0);
     ck_assert_msg(!sett_launch(k, s, &err, &on[1].X, &on[1].Y, 0.5), "%s", err.text);
@@ -367,7 +367,7 @@ START_TEST(begins_early)
     expect_steps(s, 4, 0.5f);
     ck_assert(!cu.exec_destroy(exec) && !cu.graph_destroy(graph) && !cu.stream_destroy(s.handle));
     ck_assert_int_eq(cu.ctx_set(NULL), 0);
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(plain);
     done(k);
 }
@@ -391,7 +391,7 @@ START_TEST(windows_fit_the_device)
         return;
     fake->kernel = NULL;
     sett_kernel *k;
-    sett_call *c;
+    sett_prepared *c;
     const sett_compile_options o = {.size = sizeof o, .name = "windowed"};
     const sett_stream s = {1, stream_in(primary(1))};
     ck_assert_msg(!sett_compile(engine, windowed, &o, &k, &err), "%s", err.text);
@@ -400,13 +400,13 @@ START_TEST(windows_fit_the_device)
         ck_assert_int_eq(sett_launch(k, s, &err, 100001), SETT_E_LIMIT);
         ck_assert_str_eq(err.text, text);
     }
-    ck_assert_msg(!sett_call_make(k, 1, &c, &err, 100000) && !sett_call_run(c, s), "%s", err.text);
-    sett_call_int(c, 0, 100001);
+    ck_assert_msg(!sett_prepared_make(k, 1, &c, &err, 100000) && !sett_prepared_run(c, s), "%s", err.text);
+    sett_prepared_int(c, 0, 100001);
     *err.text = 0;
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_LIMIT);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_LIMIT);
     ck_assert_str_eq(err.text, text);
-    ck_assert(!sett_call_run(c, s) && fake->launches == 4); /* what was committed before */
-    sett_call_free(c);
+    ck_assert(!sett_prepared_run(c, s) && fake->launches == 4); /* what was committed before */
+    sett_prepared_free(c);
     ck_assert_int_eq(cu.stream_destroy(s.handle), 0);
     sett_kernel_release(k);
     sett_engine_close(engine);
@@ -417,7 +417,7 @@ END_TEST
 typedef sett_status axpy_function(const sett_buf *, const sett_buf *, float);
 typedef struct ways {
     sett_kernel *k;
-    sett_call *call; /* NULL: a module's function is of one context */
+    sett_prepared *call; /* NULL: a module's function is of one context */
     sett_stream s;
 } ways;
 enum { THREADS = 4 };
@@ -431,7 +431,7 @@ static int launch_all_ways(const ways *w)
     sett_error e;
     ck_assert_msg(!sett_launch(w->k, w->s, &e, &o->X, &o->Y, 0.5), "%s", e.text);
     if (w->call)
-        ck_assert_int_eq(sett_call_run(w->call, w->s), SETT_OK);
+        ck_assert_int_eq(sett_prepared_run(w->call, w->s), SETT_OK);
     ck_assert_msg(!sett_kernel_function(w->k, w->s, &f, &function, &e), "%s", e.text);
     ck_assert_int_eq(((axpy_function *)function)(&o->X, &o->Y, 0.5f), SETT_OK);
     sett_function_free(f);
@@ -508,8 +508,8 @@ START_TEST(no_call_fails)
     for (int d = 0; d < asked.gpus; d++) {
         ways w = {k, NULL, {d, NULL}};
         upload(d);
-        ck_assert_msg(!sett_call_make(k, d, &w.call, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
-        sett_call *call = w.call;
+        ck_assert_msg(!sett_prepared_make(k, d, &w.call, &err, &on[d].X, &on[d].Y, 0.5), "%s", err.text);
+        sett_prepared *call = w.call;
         int steps = with_and_without(&w);
         no_call_failed();
         steps += in_threads(&w);
@@ -527,7 +527,7 @@ START_TEST(no_call_fails)
         w.s.handle = NULL;
         expect_steps(w.s, launch_all_ways(&w), 0.5f);
         ck_assert(!cu.ctx_set(NULL) && !cu.stream_destroy(stream));
-        sett_call_free(call);
+        sett_prepared_free(call);
     }
     ck_assert_msg(!sett_unload(k, &err), "%s", err.text);
     done(k);

@@ -633,23 +633,23 @@ START_TEST(kernel_outlives_engine)
     sett_kernel_info info = {.size = sizeof info};
     sett_benchmark_result result = {.size = sizeof result};
     const sett_stream cpu = {SETT_CPU, NULL};
-    sett_call *c, *none = NULL;
-    ck_assert(!sett_call_make(k, SETT_CPU, &c, &err, &X, &X));
+    sett_prepared *c, *none = NULL;
+    ck_assert(!sett_prepared_make(k, SETT_CPU, &c, &err, &X, &X));
     sett_engine_close(e);
     for (int i = 0; i < 6; i++) { /* each says which kernel it is about */
         err = (sett_error){0};
         const sett_status s = i == 0   ? sett_launch(k, cpu, &err, &X, &X)
                               : i == 1 ? sett_prepare(k, SETT_CPU, &err)
                               : i == 2 ? sett_unload(k, &err)
-                              : i == 3 ? sett_call_commit(c, &err)
-                              : i == 4 ? sett_call_make(k, SETT_CPU, &none, &err, &X, &X)
+                              : i == 3 ? sett_prepared_commit(c, &err)
+                              : i == 4 ? sett_prepared_make(k, SETT_CPU, &none, &err, &X, &X)
                                        : sett_benchmark(k, cpu, NULL, &result, &err, &X, &X);
         ck_assert_int_eq(s, SETT_E_CLOSED);
         ck_assert_str_eq(err.text, "kernel: the engine was closed");
     }
-    ck_assert_int_eq(sett_call_run(c, cpu), SETT_E_CLOSED);
+    ck_assert_int_eq(sett_prepared_run(c, cpu), SETT_E_CLOSED);
     ck_assert_ptr_null(none);
-    sett_call_free(c);
+    sett_prepared_free(c);
     ck_assert_int_eq(sett_kernel_query(k, &info), SETT_OK);
     ck_assert_str_eq(info.name, "kernel");
     sett_kernel_release(k);

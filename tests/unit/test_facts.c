@@ -50,7 +50,7 @@ START_TEST(known_cases)
         const known *k = &cases[i];
         sett_build *b = sett_build_begin();
         sett_layout *tensor = k->tensor ? sett_layout_parse(b, k->tensor) : NULL;
-        const sett_facts *f = sett_layout_facts(sett_layout_parse(b, k->layout), .tensor = tensor, .dtype = k->dtype);
+        const sett_cost *f = sett_access_cost(sett_layout_parse(b, k->layout), .tensor = tensor, .dtype = k->dtype);
         ck_assert_msg(f->width == k->width && f->accesses == k->accesses && f->sectors == k->sectors &&
                 f->sectors_least == k->least && f->bank_ways == k->ways,
             "%s: width %d, %lld accesses, %d sectors of %d, %d ways", k->layout, f->width, (long long)f->accesses,
@@ -79,7 +79,7 @@ START_TEST(alignment_says_why)
         sett_build *b = sett_build_begin();
         const sett_layout *l = sett_layout_parse(b, cases[i].layout);
         ck_assert_str_eq(
-            sett_layout_facts(l, .dtype = SETT_F32, .align = cases[i].align)->alignment, cases[i].text);
+            sett_access_cost(l, .dtype = SETT_F32, .align = cases[i].align)->alignment, cases[i].text);
         ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
     }
 }
@@ -88,22 +88,22 @@ END_TEST
 START_TEST(coverage)
 {
     sett_build *b = sett_build_begin();
-    const sett_facts *f = sett_layout_facts(sett_make_layout(b, T(4, 8), T(9, 1)));
+    const sett_cost *f = sett_access_cost(sett_make_layout(b, T(4, 8), T(9, 1)));
     ck_assert(f->injective && !f->surjective);
     ck_assert_int_eq(f->elements - f->reached, 3);
     ck_assert_int_eq(f->width, 0); /* no type, no access */
-    f = sett_layout_facts(sett_make_layout(b, T(4, 8), T(0, 1)));
+    f = sett_access_cost(sett_make_layout(b, T(4, 8), T(0, 1)));
     ck_assert(!f->injective && f->surjective);
     /* Every other element of a tensor whose own offsets are not compact. */
-    f = sett_layout_facts(sett_make_layout(b, 8, 2), .tensor = sett_make_layout(b, T(4, 4), T(100, 1)));
+    f = sett_access_cost(sett_make_layout(b, 8, 2), .tensor = sett_make_layout(b, T(4, 4), T(100, 1)));
     ck_assert(f->injective && !f->surjective);
     ck_assert_int_eq(f->elements, 16);
     ck_assert_int_eq(f->reached, 8);
     ck_assert_int_eq(f->high, 203);
     /* Onto the tensor, which itself has one place for all. */
-    f = sett_layout_facts(sett_make_layout(b, 4), .tensor = sett_make_layout(b, 4, 0));
+    f = sett_access_cost(sett_make_layout(b, 4), .tensor = sett_make_layout(b, 4, 0));
     ck_assert(!f->injective && f->surjective);
-    f = sett_layout_facts(sett_make_layout(b, T(4, 2), T(-1, -4)));
+    f = sett_access_cost(sett_make_layout(b, T(4, 2), T(-1, -4)));
     ck_assert(f->injective && f->surjective && f->low == -7 && f->high == 0);
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }
@@ -132,7 +132,7 @@ START_TEST(divisibility_proves_width)
         sett_val *N = sett_sym(b, "N", .div = p->div);
         sett_layout *tile = sett_make_layout(b, T(16, 256), T(N, 1));
         sett_tv tv = sett_make_layout_tv(sett_row_major(b, 4, 32), sett_row_major(b, 4, 8));
-        const sett_facts *f = sett_layout_facts(tv.tv, .tensor = tile, .dtype = SETT_F16, .align = p->align);
+        const sett_cost *f = sett_access_cost(tv.tv, .tensor = tile, .dtype = SETT_F16, .align = p->align);
         ck_assert_str_eq(f->alignment, p->alignment);
         ck_assert_int_eq(f->width, p->width);
         ck_assert_int_eq(f->width_bytes, 2 * p->width);
@@ -149,14 +149,14 @@ START_TEST(dynamic_modes)
 {
     sett_build *b = sett__build_new(NULL, true);
     sett_val *N = sett_sym(b, "N", .div = 4);
-    const sett_facts *f = sett_layout_facts(sett_make_layout(b, T(32, T(4, 3)), T(4, T(1, N))), .dtype = SETT_F32);
+    const sett_cost *f = sett_access_cost(sett_make_layout(b, T(32, T(4, 3)), T(4, T(1, N))), .dtype = SETT_F32);
     ck_assert(f->width == 4 && f->accesses == 3);
-    f = sett_layout_facts(sett_make_layout(b, T(32, T(4, 3)), T(6, T(1, N))), .dtype = SETT_F32);
+    f = sett_access_cost(sett_make_layout(b, T(32, T(4, 3)), T(6, T(1, N))), .dtype = SETT_F32);
     ck_assert(f->width == 2 && f->accesses == 6);
     ck_assert_ptr_nonnull(strstr(f->alignment, "stride 6 is not known to be a multiple of 4"));
-    f = sett_layout_facts(sett_make_layout(b, T(T(32, 2), T(2, 2)), T(T(2, N), T(0, 1))), .dtype = SETT_F32);
+    f = sett_access_cost(sett_make_layout(b, T(T(32, 2), T(2, 2)), T(T(2, N), T(0, 1))), .dtype = SETT_F32);
     ck_assert(f->width == 2 && f->accesses == 1); /* two of the values are one place */
-    f = sett_layout_facts(sett_make_layout(b, T(32, 4), T(N, 32)), .dtype = SETT_F32);
+    f = sett_access_cost(sett_make_layout(b, T(32, 4), T(N, 32)), .dtype = SETT_F32);
     ck_assert(f->width == 1 && f->accesses == 4);
     ck_assert_ptr_nonnull(strstr(f->alignment, "values 0 and 1 of thread 0 are at offsets 0 and 32, not adjacent"));
     ck_assert_int_eq(sett_build_status(b, NULL), SETT_OK);
@@ -317,7 +317,7 @@ START_TEST(random_cases)
             for (int v = 0; v < r.values; v++)
                 r.at[t][v] = (int)sett_static(b, sett_crd2idx(T(t, v), l));
         find_out(&r);
-        const sett_facts *f = sett_layout_facts(l, .dtype = type);
+        const sett_cost *f = sett_access_cost(l, .dtype = type);
         char text[128];
         sett_layout_str(l, text, sizeof text);
         ck_assert_msg(f->width == r.width && f->sectors == r.sectors && f->sectors_least == r.least && f->bank_ways == r.ways &&
@@ -333,49 +333,49 @@ START_TEST(random_cases)
 END_TEST
 
 /* ---- refusals --------------------------------------------------------------------------------------------- */
-static const sett_facts *too_many(sett_build *b)
+static const sett_cost *too_many(sett_build *b)
 {
-    return sett_layout_facts(sett_make_layout(b, T(2048, 1024)));
+    return sett_access_cost(sett_make_layout(b, T(2048, 1024)));
 }
-static const sett_facts *outside(sett_build *b)
+static const sett_cost *outside(sett_build *b)
 {
-    return sett_layout_facts(sett_make_layout(b, T(4, 2), T(4, 1)), .tensor = sett_make_layout(b, T(3, 4)));
+    return sett_access_cost(sett_make_layout(b, T(4, 2), T(4, 1)), .tensor = sett_make_layout(b, T(3, 4)));
 }
-static const sett_facts *coordinates(sett_build *b)
+static const sett_cost *coordinates(sett_build *b)
 {
-    return sett_layout_facts(sett_make_identity_layout(b, 4, 8));
+    return sett_access_cost(sett_make_identity_layout(b, 4, 8));
 }
-static const sett_facts *six_bits(sett_build *b)
+static const sett_cost *six_bits(sett_build *b)
 {
-    return sett_layout_facts(sett_make_layout(b, 4), .dtype = SETT_F6E3M2FN);
+    return sett_access_cost(sett_make_layout(b, 4), .dtype = SETT_F6E3M2FN);
 }
-static const sett_facts *odd_align(sett_build *b)
+static const sett_cost *odd_align(sett_build *b)
 {
-    return sett_layout_facts(sett_make_layout(b, 4), .dtype = SETT_F32, .align = 12);
+    return sett_access_cost(sett_make_layout(b, 4), .dtype = SETT_F32, .align = 12);
 }
-static const sett_facts *far(sett_build *b)
+static const sett_cost *far(sett_build *b)
 {
-    return sett_layout_facts(sett_make_layout(b, T(2, 2), T(INT64_MAX / 4, 1)), .dtype = SETT_F32);
+    return sett_access_cost(sett_make_layout(b, T(2, 2), T(INT64_MAX / 4, 1)), .dtype = SETT_F32);
 }
 
-static const sett_facts *dynamic_extent(sett_build *b)
+static const sett_cost *dynamic_extent(sett_build *b)
 {
-    return sett_layout_facts(sett_make_layout(b, T(32, sett_sym(b, "N"))), .dtype = SETT_F32);
+    return sett_access_cost(sett_make_layout(b, T(32, sett_sym(b, "N"))), .dtype = SETT_F32);
 }
-static const sett_facts *dynamic_swizzle(sett_build *b)
+static const sett_cost *dynamic_swizzle(sett_build *b)
 {
     sett_layout *l = sett_make_layout(b, T(8, 8), T(sett_sym(b, "N"), 1));
-    return sett_layout_facts(sett_make_swizzled(3, 0, 3, l), .dtype = SETT_F32);
+    return sett_access_cost(sett_make_swizzled(3, 0, 3, l), .dtype = SETT_F32);
 }
 
 START_TEST(refusals)
 {
     static const struct {
-        const sett_facts *(*ask)(sett_build *);
+        const sett_cost *(*ask)(sett_build *);
         sett_status status;
         const char *text;
     } cases[] = {
-        {too_many, SETT_E_LIMIT, "sett_layout_facts: (2048,1024):(1,2048): more than 1048576 coordinates, or none"},
+        {too_many, SETT_E_LIMIT, "sett_access_cost: (2048,1024):(1,2048): more than 1048576 coordinates, or none"},
         {outside, SETT_E_SHAPE, "(4,2):(4,1): thread 3, value 0 is element 12 of (3,4):(1,3), which has 12"},
         {coordinates, SETT_E_SHAPE, "(4,8):(1@0,1@1) gives coordinates, not offsets"},
         {six_bits, SETT_E_DTYPE, "f6E3M2FN: an element of a power of two bits is needed"},
@@ -387,7 +387,7 @@ START_TEST(refusals)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sett_build *b = sett__build_new(NULL, true);
         sett_error err;
-        const sett_facts *f = cases[i].ask(b);
+        const sett_cost *f = cases[i].ask(b);
         memset(&err, 0, sizeof err);
         ck_assert(f && !f->threads && !*f->alignment);
         ck_assert_int_eq(sett_build_end(b, &err), cases[i].status);

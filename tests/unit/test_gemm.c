@@ -81,7 +81,7 @@ static void take(const problem *p, side *x, sett_tiled_mma *mma, sett_operand wh
     x->fragment = p->kind == SETT_MMA_UNIVERSAL ? part : sett_make_fragment_at(SETT_HERE, mma, which, part);
     if (x->load) {
         sett_thr_copy *mine = sett_get_slice(x->load, t);
-        sett_copy_by(x->load, sett_partition_S(mine, x->smem), sett_retile(mine, x->fragment));
+        sett_copy(x->load, sett_partition_S(mine, x->smem), sett_retile(mine, x->fragment));
     }
 }
 
@@ -92,7 +92,7 @@ static sett_tensor *through_smem(sett_build *b, const problem *p, sett_tiled_mma
     sett_tensor *c = sett_make_smem_tensor(b, p->acc, sett_smem_layout(b, p->acc, turned ? SETT_MN_MAJOR : SETT_K_MAJOR, extent(p, 0), extent(p, 1)), 1024);
     sett_tiled_copy *copy = sett_make_tiled_copy_C(sett_stmatrix(b, p->acc, p->stored, turned), mma);
     sett_thr_copy *mine = sett_get_slice(copy, t);
-    sett_copy_by(copy, sett_retile(mine, acc), sett_partition_D(mine, c));
+    sett_copy(copy, sett_retile(mine, acc), sett_partition_D(mine, c));
     sett_sync_threads(b);
     return sett_partition_C(sett_get_slice(mma, t), c);
 }
@@ -107,7 +107,7 @@ static void step(sett_build *b, const problem *p, side x[2], sett_tiled_mma *mma
     sett_sync_threads(b);
     for (int w = 0; w < 2; w++)
         take(p, &x[w], mma, (sett_operand)w, t);
-    sett_gemm(mma, acc, x[0].fragment, x[1].fragment, acc, .fresh = first, .accumulate = accumulate);
+    sett_gemm(mma, acc, x[0].fragment, x[1].fragment, acc, .overwrite = first, .accumulate = accumulate);
     if (p->kind == SETT_MMA_WGMMA)
         sett_mma_commit(b), sett_mma_wait(b, 0);
     sett_sync_threads(b);
@@ -391,7 +391,7 @@ static void flight(sett_build *b, const void *user)
     sett_tensor *gC = sett_partition_C(mine, out), *acc = sett_make_fragment_C(mma, gC);
     made_line = __LINE__ - 1;
     sett_tensor *fa = sett_make_fragment_A(mma, sett_partition_A(mine, x)), *fb = sett_make_fragment_B(mma, sett_partition_B(mine, x));
-    sett_gemm(mma, acc, fa, fb, acc, .fresh = true), product_line = __LINE__;
+    sett_gemm(mma, acc, fa, fb, acc, .overwrite = true), product_line = __LINE__;
     if (s != NOT_COMMITTED)
         sett_mma_commit(b);
     if (s == PENDING || s == DONE || s == NOT_COMMITTED)
@@ -538,7 +538,7 @@ static void wrong_field(sett_build *b, int which)
     sett_block(b, 32);
     sett_val *t = sett_thread_idx(b, 0);
     switch (which) {
-    case 0: sett_gemm(atom, x, x, x, x, .fresh = true, .accumulate = sett_gt(t, 0)); break;
+    case 0: sett_gemm(atom, x, x, x, x, .overwrite = true, .accumulate = sett_gt(t, 0)); break;
     case 1: sett_gemm(atom, x, x, x, x, .accumulate = t); break;
     case 2: sett_gemm(atom, x, x, x, x, .accumulate = sett_gt(sett_load(sett_make_rmem_tensor(b, SETT_F32, 2)), 0.0)); break;
     default: sett_mma_fence(x, sett_make_smem_tensor(b, SETT_F32, 4, 16));
@@ -548,7 +548,7 @@ static void wrong_field(sett_build *b, int which)
 START_TEST(wrong_fields)
 {
     static const struct { sett_status status; const char *text; } want[] = {
-        {SETT_E_ARGUMENT, "sett_gemm: both .fresh and .accumulate: give one"},
+        {SETT_E_ARGUMENT, "sett_gemm: both .overwrite and .accumulate: give one"},
         {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape () of i32: it is one Boolean"},
         {SETT_E_SHAPE, "sett_gemm: .accumulate is a value of shape 2 of i1: it is one Boolean"},
         {SETT_E_SPACE, "4:1 is in smem: it fences registers; of shared memory sett_fence_view_async_shared is the fence"},

@@ -232,32 +232,32 @@ START_TEST(prepared_call)
     sett_engine *e = engine_of(_i);
     sett_kernel *k = compile(e, axpy, NULL);
     const sett_stream s = {0, NULL};
-    sett_call *c;
+    sett_prepared *c;
     upload(e);
-    ck_assert_msg(!sett_call_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
+    ck_assert_msg(!sett_prepared_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
     errno = 4242;
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+        ck_assert_int_eq(sett_prepared_run(c, s), SETT_OK);
     ck_assert_int_eq(errno, 4242);
     expect_steps(e, s, N, 3, 0.5f);
     ck_assert_ptr_null(current());
     sett_buf X7 = X, Y7 = Y;
     X7.shape[0] = Y7.shape[0] = 7;
-    sett_call_buf(c, 0, &X7);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_SHAPE);
-    sett_call_buf(c, 1, &Y7);
-    sett_call_float(c, 2, 2);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+    sett_prepared_buf(c, 0, &X7);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_SHAPE);
+    sett_prepared_buf(c, 1, &Y7);
+    sett_prepared_float(c, 2, 2);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, s), SETT_OK);
     expect_steps(e, s, 7, 1, 2);
     X7.shape[0] = Y7.shape[0] = 0;
-    sett_call_buf(c, 0, &X7);
-    sett_call_buf(c, 1, &Y7);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+    sett_prepared_buf(c, 0, &X7);
+    sett_prepared_buf(c, 1, &Y7);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, s), SETT_OK);
     expect_steps(e, s, 0, 1, 2);
-    ck_assert_int_eq(sett_call_run(c, (sett_stream){SETT_CPU, NULL}), SETT_E_NO_DEVICE);
-    sett_call_free(c);
+    ck_assert_int_eq(sett_prepared_run(c, (sett_stream){SETT_CPU, NULL}), SETT_E_NO_DEVICE);
+    sett_prepared_free(c);
     drop(e);
     sett_kernel_release(k);
 }
@@ -325,8 +325,8 @@ START_TEST(captures)
     ck_assert_int_eq(cu.ctx_set(context), 0);
     ck_assert_int_eq(cu.stream_create(&stream, 1), 0);
     const sett_stream s = {0, stream};
-    sett_call *c;
-    ck_assert_msg(!sett_call_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
+    sett_prepared *c;
+    ck_assert_msg(!sett_prepared_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
     ck_assert_int_eq(cu.capture_begin(stream, 0), 0);
     ck_assert_int_eq(sett_launch(unloaded, s, &err, &Z), SETT_E_CAPTURING);
     ck_assert_ptr_nonnull(strstr(err.text, "sett_prepare"));
@@ -335,12 +335,12 @@ START_TEST(captures)
     ck_assert_ptr_nonnull(memory);
     ck_assert_int_eq(cu.capturing(stream, &state), 0);
     ck_assert_int_eq(state, 1); /* still active */
-    ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+    ck_assert_int_eq(sett_prepared_run(c, s), SETT_OK);
     ck_assert_msg(!sett_launch(k, s, &err, &X, &Y, 0.5), "%s", err.text);
     ck_assert_int_eq(cu.capture_end(stream, &graph), 0);
     ck_assert_int_eq(cu.instantiate(&exec, graph, 0), 0);
-    sett_call_float(c, 2, 100); /* too late for the graph */
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
+    sett_prepared_float(c, 2, 100); /* too late for the graph */
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
     ck_assert_int_eq(cu.graph_launch(exec, stream), 0);
     expect_steps(e, s, N, 2, 0.5f);
     ck_assert_msg(!sett_launch(unloaded, s, &err, &Z), "%s", err.text); /* outside the capture it loads */
@@ -348,7 +348,7 @@ START_TEST(captures)
     sett_free(e, 0, memory);
     ck_assert_int_eq(cu.exec_destroy(exec), 0);
     ck_assert_int_eq(cu.graph_destroy(graph), 0);
-    sett_call_free(c);
+    sett_prepared_free(c);
     drop(e);
     ck_assert_int_eq(cu.stream_destroy(stream), 0);
     ck_assert_int_eq(cu.ctx_set(NULL), 0);
@@ -366,15 +366,15 @@ START_TEST(unload)
     sett_engine *e = engine_of(_i);
     sett_kernel *k = compile(e, axpy, NULL);
     const sett_stream s = {0, NULL};
-    sett_call *c;
+    sett_prepared *c;
     upload(e);
     for (int round = 0; round < 3; round++) {
-        ck_assert_msg(!sett_call_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
-        ck_assert_int_eq(sett_call_run(c, s), SETT_OK);
+        ck_assert_msg(!sett_prepared_make(k, 0, &c, &err, &X, &Y, 0.5), "%s", err.text);
+        ck_assert_int_eq(sett_prepared_run(c, s), SETT_OK);
         ck_assert_int_eq(sett_sync(e, s), SETT_OK);
         ck_assert_int_eq(sett_unload(k, &err), SETT_E_ARGUMENT);
         ck_assert_str_eq(err.text, "gpu_test: 1 prepared call holds its code: free it first");
-        sett_call_free(c);
+        sett_prepared_free(c);
         ck_assert_msg(!sett_unload(k, &err), "%s", err.text);
         ck_assert_msg(!sett_launch(k, s, &err, &X, &Y, 0.5), "%s", err.text);
         expect_steps(e, s, N, 2, 0.5f);

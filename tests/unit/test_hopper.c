@@ -13,14 +13,14 @@ static bool has_wgmma(void)
 }
 
 /* Factors -2 to 2 as each type has them, so that sums are exact. */
-typedef struct product { sett_dtype ab, c; int scaled, bn, gated, residual, bm; } product;
+typedef struct product { sett_dtype ab, c; int scaled, bn, swiglu, residual, bm; } product;
 static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT_F32}, {.ab = SETT_BF16, .scaled = 1, .bn = 64}, {.ab = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .bn = 128},
     {.ab = SETT_F8E5M2, .c = SETT_F16, .bn = 256}, {.ab = SETT_I8, .scaled = 1, .bn = 256}, {.ab = SETT_I8, .c = SETT_F32, .scaled = 1},
     {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128},
-    {.ab = SETT_BF16, .gated = 1}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .gated = 1, .residual = 1}, {.ab = SETT_BF16, .residual = 1},
-    {.ab = SETT_F8E4M3FN, .c = SETT_F16, .scaled = 1, .bn = 128, .residual = 1}, {.ab = SETT_F16, .bn = 128, .gated = 1, .residual = 1},
-    {.ab = SETT_BF16, .bm = 16}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .gated = 1, .residual = 1, .bm = 16}, {.ab = SETT_BF16, .scaled = 1, .residual = 1, .bm = 64},
-    {.ab = SETT_F8E4M3FN, .scaled = 1, .bn = 192, .bm = 32}, {.ab = SETT_I8, .scaled = 1, .bn = 64, .bm = 16}, {.ab = SETT_BF16, .gated = 1, .bm = 64}};
+    {.ab = SETT_BF16, .swiglu = 1}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .swiglu = 1, .residual = 1}, {.ab = SETT_BF16, .residual = 1},
+    {.ab = SETT_F8E4M3FN, .c = SETT_F16, .scaled = 1, .bn = 128, .residual = 1}, {.ab = SETT_F16, .bn = 128, .swiglu = 1, .residual = 1},
+    {.ab = SETT_BF16, .bm = 16}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .swiglu = 1, .residual = 1, .bm = 16}, {.ab = SETT_BF16, .scaled = 1, .residual = 1, .bm = 64},
+    {.ab = SETT_F8E4M3FN, .scaled = 1, .bn = 192, .bm = 32}, {.ab = SETT_I8, .scaled = 1, .bn = 64, .bm = 16}, {.ab = SETT_BF16, .swiglu = 1, .bm = 64}};
 
 static uint16_t factor_bits(sett_dtype t, int x)
 {
@@ -91,7 +91,7 @@ static double product_at(const product *p, const float *scale, size_t m, size_t 
     for (size_t x = 0; x < k; x++)
         sum += factor_at(row, x, 0) * factor_at(col, x, 3), up += factor_at(row, x, 0) * factor_at(col + n, x, 3);
     sum *= p->scaled ? (double)scale[row] * (double)scale[m + col] : 1;
-    sum = p->gated ? sum / (1 + exp(-sum)) * up : sum;
+    sum = p->swiglu ? sum / (1 + exp(-sum)) * up : sum;
     return sum + (p->residual ? residual_at(row * n + col) : 0);
 }
 
@@ -110,9 +110,9 @@ static void run_product(const sett_gemm_wgmma_options *o, sett_buf *A, sett_buf 
 /* more: rows lie so many times 16 bytes further apart than they are long, those of B and C once more each; 0: beside each other, and R is C. */
 static void check_product(const product *p, size_t m, size_t n, size_t k, size_t more)
 {
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .gated = p->gated, .residual = p->residual, .bm = p->bm};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .swiglu = p->swiglu, .residual = p->residual, .bm = p->bm};
     const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
-    const size_t bytes = (size_t)sett_dtype_bits(c) / 8, vec = 128 / (size_t)sett_dtype_bits(p->ab), vec_c = 16 / bytes, rows_b = n << p->gated;
+    const size_t bytes = (size_t)sett_dtype_bits(c) / 8, vec = 128 / (size_t)sett_dtype_bits(p->ab), vec_c = 16 / bytes, rows_b = n << p->swiglu;
     const size_t la = (k + vec - 1) / vec * vec + more * vec, lb = more ? la + vec : la, lr = n + more * vec_c, lc = more ? lr + vec_c : lr;
     float *scale = malloc((m + n) * sizeof *scale);
     unsigned char *host = malloc(m * lc * bytes);
@@ -128,7 +128,7 @@ static void check_product(const product *p, size_t m, size_t n, size_t k, size_t
     ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * lc * bytes) && !sett_sync(r.e, r.stream));
     for (size_t i = 0; i < m * n; i++) {
         const double sum = product_at(p, scale, m, k, i / n, i % n, n), got = element(c, host, i / n * lc + i % n), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-8 : 0x1p-4;
-        const double half = exactly + (p->gated ? 0x1p-20 : 0), want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
+        const double half = exactly + (p->swiglu ? 0x1p-20 : 0), want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
         ck_assert_msg(fabs(got - want) <= fabs(want) * half + (half > 0 ? 0x1p-10 : 0), "%s to %s, (%zu,%zu): %g, not %g", sett_dtype_name(p->ab), sett_dtype_name(c), i / n, i % n, got, want);
     }
     for (size_t i = 0; i < m * (lc - n) * bytes; i++)
@@ -162,14 +162,14 @@ END_TEST
  * bench/RESULTS.md, "tiles of few rows"; 256 x 6144 within 11 %. The others: what the type, the extents or nothing given limit it to. */
 START_TEST(tile_of_a_product)
 {
-    static const struct { int m, n, gated; sett_dtype c; int bm, bn; } best[] = {
+    static const struct { int m, n, swiglu; sett_dtype c; int bm, bn; } best[] = {
         {0, 0, 0, SETT_BF16, 128, 256}, {0, 0, 0, SETT_F32, 128, 128}, {1, 14336, 1, SETT_BF16, 16, 256}, {16, 14336, 1, SETT_BF16, 16, 256}, {64, 14336, 1, SETT_BF16, 64, 256},
         {128, 14336, 1, SETT_BF16, 64, 256}, {256, 14336, 1, SETT_BF16, 128, 256}, {512, 14336, 1, SETT_BF16, 128, 128}, {1024, 14336, 1, SETT_BF16, 128, 256},
         {1, 4096, 0, SETT_BF16, 16, 64}, {30, 4096, 0, SETT_BF16, 32, 64}, {128, 4096, 0, SETT_BF16, 64, 64}, {256, 4096, 0, SETT_BF16, 128, 64}, {512, 4096, 0, SETT_BF16, 128, 128},
         {1024, 4096, 0, SETT_BF16, 128, 256}, {64, 6144, 0, SETT_BF16, 64, 64}, {128, 6144, 0, SETT_BF16, 64, 128}, {256, 6144, 0, SETT_BF16, 128, 128}, {512, 6144, 0, SETT_BF16, 128, 192},
         {1024, 6144, 0, SETT_BF16, 128, 192}, {1024, 6144, 0, SETT_F8E4M3FN, 128, 128}, {2147483647, 2147483647, 0, SETT_F32, 128, 128}};
     for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
-        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .c = best[i].c, .gated = best[i].gated, .m = best[i].m, .n = best[i].n};
+        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .c = best[i].c, .swiglu = best[i].swiglu, .m = best[i].m, .n = best[i].n};
         ck_assert_int_eq(sett_kernels_choose(sett_gemm_wgmma, &o, "sm_90a", NULL), SETT_OK);
         ck_assert_msg(o.bm == best[i].bm && o.bn == best[i].bn && !o.m && !o.n, "M %d N %d: bm %d bn %d", best[i].m, best[i].n, o.bm, o.bn);
     }
@@ -178,11 +178,11 @@ END_TEST
 
 /* An epilogue is given each element of C once, whatever the tile. */
 typedef struct counted { sett_build *b; sett_tensor *count; sett_val *m, *n; } counted;
-static sett_val *count_them(const sett_gemm_place *at, sett_val *sums, void *user)
+static sett_val *count_them(const sett_epilogue_tile *at, sett_val *sums, void *user)
 {
     const counted *c = user;
     sett_build *b = c->b;
-    sett_val *in = sett_elem_less(sett_gemm_part(at, sett_identity_tensor(b, c->m, c->n)), sett_tuple(b, c->m, c->n));
+    sett_val *in = sett_elem_less(sett_epilogue_partition(at, sett_identity_tensor(b, c->m, c->n)), sett_tuple(b, c->m, c->n));
     sett_atomic_add(c->count, sett_reduce(sett_to(in, SETT_F32), SETT_ADD, 0.0), 0);
     return sums;
 }
@@ -348,10 +348,10 @@ END_TEST
 /* What a launch says of operands that cannot be: strides, heads. */
 static void check_refused(sett_kernel *k, int n, const sett_buf *of, const char *text)
 {
-    sett_bind arg[4];
+    sett_launch_arg arg[4];
     sett_error why = {0};
     for (int i = 0; i < n; i++)
-        arg[i] = (sett_bind){.kind = SETT_BIND_BUF, .u = {.t = &of[i]}};
+        arg[i] = (sett_launch_arg){.kind = SETT_LAUNCH_ARG_BUF, .u = {.t = &of[i]}};
     const sett_status s = sett_launch_n(k, r.stream, n, arg, &why);
     ck_assert_msg(s && !strcmp(why.text, text), "%s\nis not\n%s", why.text, text);
 }
@@ -430,15 +430,15 @@ START_TEST(far_elements)
     sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
     sett_error why = {0};
     sett_kernel *k;
-    sett_call *c;
+    sett_prepared *c;
     for (o.residual = 0; r.stream.device == SETT_CPU && o.residual < 2; o.residual++) {
         ck_assert_msg(!sett_kernels_compile(r.e, sett_gemm_wgmma, &o, "cpu", &k, &why), "%s", why.text);
         void *any = (void *)(uintptr_t)4096; /* a call reads nothing there before it runs */
         sett_buf A = sett_buf_2d(any, SETT_BF16, M, K), B = sett_buf_2d(any, SETT_BF16, N, K), C = sett_buf_2d(any, SETT_BF16, M, N);
-        const sett_status s = o.residual ? sett_call_make(k, SETT_CPU, &c, &why, &A, &B, &C, &C) : sett_call_make(k, SETT_CPU, &c, &why, &A, &B, &C);
+        const sett_status s = o.residual ? sett_prepared_make(k, SETT_CPU, &c, &why, &A, &B, &C, &C) : sett_prepared_make(k, SETT_CPU, &c, &why, &A, &B, &C);
         ck_assert_msg(o.residual ? s == SETT_E_RANGE && strstr(why.text, "R spans 2621440000 elements") : !s, "%s", why.text);
         if (!s)
-            sett_call_free(c);
+            sett_prepared_free(c);
         sett_kernel_release(k);
     }
 }

@@ -355,7 +355,7 @@ static sett_status launched(const char *name, uint32_t x[40], sett_error *err)
     sett_kernel *k = NULL;
     sett_buf X = sett_buf_1d(x, SETT_U32, 40);
     ck_assert_msg(!sett_compile(engine, some_threads, &o, &k, err), "%s", err->text);
-    sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, SETT_BINDS(&X, 0), err);
+    sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, SETT_LAUNCH_ARGS(&X, 0), err);
     sett_kernel_release(k);
     return s;
 }

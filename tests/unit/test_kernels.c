@@ -13,7 +13,7 @@ START_TEST(softmax)
     const int n = columns[_i % COLUMNS];
     for (int shape = 0; shape < 2; shape++) {
         array a[2] = {MAKE(t, ROWS, n), MAKE(t, ROWS, n)};
-        const sett_softmax_options o = {.size = sizeof o, .dtype = t, .cols = n, .threads = shape ? 96 : 0, .plain = shape};
+        const sett_softmax_options o = {.size = sizeof o, .dtype = t, .cols = n, .threads = shape ? 96 : 0, .no_pdl = shape};
         RUN(sett_softmax, &o, &a[0].m.buf, &a[1].m.buf);
         matrix_fetch(&r, &a[1].m);
         double sum = 0;
@@ -110,7 +110,7 @@ START_TEST(rms_norm)
     for (int shape = 0; shape < 4; shape++) {
         norm l = norm_make(t, n, shape & 1, false);
         const sett_rms_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .threads = shape & 2 ? 64 : 0,
-            .rows = shape & 2 ? 3 : 0, .registers = shape & 2 ? 1 : 0, .plain = shape == 2};
+            .rows = shape & 2 ? 3 : 0, .registers = shape & 2 ? 1 : 0, .no_pdl = shape == 2};
         if (l.residual)
             RUN(sett_rms_norm, &o, &l.a[X].m.buf, &l.a[R].m.buf, &l.a[W].m.buf, &l.a[H].m.buf, &l.a[Y].m.buf, 1e-5);
         else
@@ -143,7 +143,7 @@ START_TEST(silu_mul)
     const size_t n = (size_t)columns[_i % COLUMNS];
     for (int shape = 0; shape < 2; shape++) {
         array a[2] = {MAKE(t, ROWS, 2, (int64_t)n), MAKE(t, ROWS, (int64_t)n)};
-        const sett_silu_mul_options o = {.size = sizeof o, .dtype = t, .cols = (int)n, .threads = shape ? 32 : 0, .each = shape ? 2 : 0};
+        const sett_silu_mul_options o = {.size = sizeof o, .dtype = t, .cols = (int)n, .threads = shape ? 32 : 0, .vectors_per_thread = shape ? 2 : 0};
         RUN(sett_silu_mul, &o, &a[0].m.buf, &a[1].m.buf);
         matrix_fetch(&r, &a[1].m);
         for (size_t i = 0; i < a[1].n; i++) {
@@ -174,7 +174,7 @@ START_TEST(row_reduce)
     const size_t n = (size_t)columns[_i % COLUMNS];
     for (int shape = 0; shape < 3; shape++) {
         array a[2] = {MAKE(t, ROWS, (int64_t)n), MAKE(SETT_F32, ROWS)};
-        const sett_row_reduce_options o = {.size = sizeof o, .dtype = t, .op = ops[shape], .threads = shape == 1 ? 32 : 0, .each = shape == 1 ? 1 : 0};
+        const sett_row_reduce_options o = {.size = sizeof o, .dtype = t, .op = ops[shape], .threads = shape == 1 ? 32 : 0, .vectors_per_thread = shape == 1 ? 1 : 0};
         RUN(sett_row_reduce, &o, &a[0].m.buf, &a[1].m.buf);
         matrix_fetch(&r, &a[1].m);
         for (size_t i = 0; i < ROWS; i++) {
@@ -192,7 +192,7 @@ START_TEST(vector_reduce)
     static const int64_t sizes[] = {1, 1000, 131071, 200000};
     sett_vector_reduce_options o = {.size = sizeof o, .dtype = floats[_i / 3], .op = ops[_i % 3]};
     if (_i % 2)
-        o.threads = 64, o.blocks = 128, o.each = 1;
+        o.threads = 64, o.blocks = 128, o.vectors_per_thread = 1;
     ck_assert(!sett_kernels_choose(sett_vector_reduce, &o, NULL, &err) && o.blocks > 0 && o.blocks % o.threads == 0);
     array part = MAKE(SETT_F32, o.blocks), done = MAKE(SETT_F32, 1), y = MAKE(SETT_F32, 1);
     done.m.buf.dtype = SETT_U32;
@@ -241,7 +241,7 @@ START_TEST(axpy)
     const int64_t sizes[] = {1, 1000, 5003};
     for (int s = 0; s < 3; s++) {
         array a[2] = {MAKE(t, sizes[s]), MAKE(t, sizes[s])};
-        const sett_axpy_options o = {.size = sizeof o, .dtype = t, .threads = s == 1 ? 64 : 0, .each = s == 1 ? 3 : 0};
+        const sett_axpy_options o = {.size = sizeof o, .dtype = t, .threads = s == 1 ? 64 : 0, .vectors_per_thread = s == 1 ? 3 : 0};
         RUN(sett_axpy, &o, &a[0].m.buf, &a[1].m.buf, 2.5);
         matrix_fetch(&r, &a[1].m);
         for (size_t i = 0; i < a[1].n; i++)
@@ -339,7 +339,7 @@ static const struct {
     BAD(rms_norm, ".residual is 2: from 0 to 1", .dtype = SETT_F32, .cols = 100, .residual = 2),
     BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .warps = 33),
     BAD(layer_norm, ".warps is 2: from 1 to 1", .dtype = SETT_F32, .cols = 4096, .warps = 2),
-    BAD(silu_mul, ".each is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .each = 17),
+    BAD(silu_mul, ".vectors_per_thread is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .vectors_per_thread = 17),
     BAD(elementwise, ".dtype is i4: f16, bf16, f32, f64 or an integer of 8 to 64 bits", .dtype = SETT_I4),
     BAD(elementwise, ".op is 13: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", .dtype = SETT_F32, .op = SETT_LT),
     BAD(elementwise, ".thr_m x thr_n is 2048: from 1 to 1024", .dtype = SETT_F32, .thr_m = 64),
@@ -349,7 +349,7 @@ static const struct {
     BAD(elementwise, ".op is 20: an operation of floats, and .dtype is i32", .dtype = SETT_I32, .op = SETT_ATAN2),
     BAD(elementwise, ".relu is 2: from 0 to 1", .dtype = SETT_F32, .relu = 2),
     BAD(elementwise, ".exact is -7: from 0 to 1", .dtype = SETT_F32, .exact = -7),
-    BAD(axpy, ".plain is 9: from 0 to 1", .dtype = SETT_F32, .plain = 9),
+    BAD(axpy, ".no_pdl is 9: from 0 to 1", .dtype = SETT_F32, .no_pdl = 9),
     BAD(rms_norm, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
     BAD(layer_norm, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
     BAD(silu_mul, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
@@ -358,9 +358,9 @@ static const struct {
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .threads = 1 << 29),
     BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
     BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2", .dtype = SETT_I8, .c = SETT_I32),
-    BAD(gemm_wgmma, ".gated is 1: then .scaled is 0", .dtype = SETT_BF16, .gated = 1, .scaled = 1),
-    BAD(gemm_wgmma, ".gated is 1: .dtype is a float then", .dtype = SETT_I8, .gated = 1),
-    BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .gated = 1, .bn = 192),
+    BAD(gemm_wgmma, ".swiglu is 1: then .scaled is 0", .dtype = SETT_BF16, .swiglu = 1, .scaled = 1),
+    BAD(gemm_wgmma, ".swiglu is 1: .dtype is a float then", .dtype = SETT_I8, .swiglu = 1),
+    BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .swiglu = 1, .bn = 192),
     BAD(gemm_wgmma, ".bn is 72: it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .bn = 72),
     BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
     BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .stages = 4),
@@ -377,9 +377,9 @@ static const struct {
     BAD(transpose, ".rows is 5: a divisor of the tile's 64, and tile x rows at most 1024 threads", .dtype = SETT_F32, .rows = 5),
     BAD(transpose, ".tile is 128: from 1 to 104", .dtype = SETT_F32, .tile = 128),
     BAD(dequantise, ".from is f32: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F32),
-    BAD(dequantise, ".each is 7, and must divide the group, which is 128", .dtype = SETT_F32, .each = 7),
-    BAD(dequantise, ".each is 1: 1 weights of i4 are no whole bytes", .dtype = SETT_F32, .each = 1),
-    BAD(dequantise, ".each is 2: a group of 4096 takes 2048 threads, and a block has at most 1024", .dtype = SETT_F32, .group = 4096, .each = 2),
+    BAD(dequantise, ".values_per_thread is 7, and must divide the group, which is 128", .dtype = SETT_F32, .values_per_thread = 7),
+    BAD(dequantise, ".values_per_thread is 1: 1 weights of i4 are no whole bytes", .dtype = SETT_F32, .values_per_thread = 1),
+    BAD(dequantise, ".values_per_thread is 2: a group of 4096 takes 2048 threads, and a block has at most 1024", .dtype = SETT_F32, .group = 4096, .values_per_thread = 2),
     BAD(embedding_grad, ".cols is 6: a multiple of 4, 16 bytes", .dtype = SETT_F32, .cols = 6),
 };
 

@@ -245,7 +245,7 @@ START_TEST(short_allocations)
         sett_kernel *k;
         ck_assert_msg(!sett_compile(engine, strided, &o, &k, &err), "%s", err.text);
         sett_buf X = {own + cases[i].from, SETT_F32, 1, {10}, {cases[i].stride}};
-        sett_call *c;
+        sett_prepared *c;
         refill();
         memcpy(own, x, 10 * sizeof *own);
         sett_status s = sett_launch(k, CPU, &err, &X, &Y);
@@ -253,7 +253,7 @@ START_TEST(short_allocations)
         if (cases[i].text) {
             ck_assert_str_eq(err.text, cases[i].text);
             expect_step(0, 0);
-            ck_assert_int_eq(sett_call_make(k, SETT_CPU, &c, &err, &X, &Y), SETT_E_RANGE);
+            ck_assert_int_eq(sett_prepared_make(k, SETT_CPU, &c, &err, &X, &Y), SETT_E_RANGE);
             ck_assert_str_eq(err.text, cases[i].text);
         }
         ck_assert_msg(!sett_launch(k, CPU, &err, &none, &empty), "%s", err.text); /* touches nothing */
@@ -300,19 +300,19 @@ START_TEST(launch_after_close)
 {
     sett_kernel *k = compile(axpy, "axpy");
     sett_buf X = sett_buf_1d(x, SETT_F32, 10), Y = sett_buf_1d(y, SETT_F32, 10);
-    sett_call *c;
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y, 1.0), "%s", err.text);
+    sett_prepared *c;
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &X, &Y, 1.0), "%s", err.text);
     tear_down();
     refill();
     ck_assert_int_eq(sett_launch(k, CPU, &err, &X, &Y, 1.0), SETT_E_CLOSED);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_E_CLOSED);
-    sett_call_float(c, 2, 3.0);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_CLOSED);
-    sett_call *other = c;
-    ck_assert_int_eq(sett_call_make(k, SETT_CPU, &other, &err, &X, &Y, 1.0), SETT_E_CLOSED);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_E_CLOSED);
+    sett_prepared_float(c, 2, 3.0);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_CLOSED);
+    sett_prepared *other = c;
+    ck_assert_int_eq(sett_prepared_make(k, SETT_CPU, &other, &err, &X, &Y, 1.0), SETT_E_CLOSED);
     ck_assert_ptr_null(other);
     expect_step(0, 0);
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
 }
 END_TEST
@@ -350,14 +350,14 @@ START_TEST(symbol_without_a_buffer)
     ck_assert_msg(!sett_launch(k, CPU, &err, &Out, 7), "%s", err.text);
     for (int i = 0; i < 8; i++)
         ck_assert_int_eq(out[i], i * 7);
-    sett_call *c;
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &Out, 3), "%s", err.text);
-    sett_call_int(c, 1, 11);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    sett_prepared *c;
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &Out, 3), "%s", err.text);
+    sett_prepared_int(c, 1, 11);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     for (int i = 0; i < 8; i++)
         ck_assert_int_eq(out[i], i * 11);
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
 }
 END_TEST
@@ -367,22 +367,22 @@ START_TEST(call_stages_and_commits)
 {
     sett_kernel *k = compile(axpy, "axpy");
     sett_buf X = sett_buf_1d(x, SETT_F32, 100), Y = sett_buf_1d(y, SETT_F32, 100);
-    sett_call *c;
+    sett_prepared *c;
     refill();
     ck_assert_int_eq(sett_kernel_argument(k, "X"), 0);
     ck_assert_int_eq(sett_kernel_argument(k, "a"), 2);
     ck_assert_int_eq(sett_kernel_argument(k, "N"), 3);
     ck_assert_int_eq(sett_kernel_argument(k, "none"), -1);
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
     X.rank = 77;            /* the call has its own copy */
     sett_kernel_release(k); /* and its own reference */
     errno = 4242;
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     ck_assert_int_eq(errno, 4242);
     expect_step(100, 0.5f);
-    ck_assert_int_eq(sett_call_run(c, ((sett_stream){SETT_DEFAULT_DEVICE, NULL})), SETT_OK);
+    ck_assert_int_eq(sett_prepared_run(c, ((sett_stream){SETT_DEFAULT_DEVICE, NULL})), SETT_OK);
     expect_step(100, 0.5f);
-    sett_call_free(c);
+    sett_prepared_free(c);
 }
 END_TEST
 
@@ -391,21 +391,21 @@ START_TEST(call_runs_what_was_committed)
     sett_kernel *k = compile(axpy, "axpy");
     sett_buf X = sett_buf_1d(x, SETT_F32, 100), Y = sett_buf_1d(y, SETT_F32, 100);
     sett_buf X7 = sett_buf_1d(x, SETT_F32, 7), Y7 = sett_buf_1d(y, SETT_F32, 7);
-    sett_call *c;
+    sett_prepared *c;
     refill();
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
-    sett_call_float(c, 2, 4);
-    sett_call_buf(c, 0, &X7); /* staged: not seen by the next run */
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
+    sett_prepared_float(c, 2, 4);
+    sett_prepared_buf(c, 0, &X7); /* staged: not seen by the next run */
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     expect_step(100, 0.5f);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_SHAPE); /* X is 7, Y is 100 */
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_SHAPE); /* X is 7, Y is 100 */
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     expect_step(100, 0.5f);
-    sett_call_buf(c, 1, &Y7);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    sett_prepared_buf(c, 1, &Y7);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     expect_step(7, 4);
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
 }
 END_TEST
@@ -414,37 +414,37 @@ START_TEST(call_reports_setters)
 {
     sett_kernel *k = compile(axpy, "axpy");
     sett_buf X = sett_buf_1d(x, SETT_F32, 100), Y = sett_buf_1d(y, SETT_F32, 100);
-    sett_call *c;
+    sett_prepared *c;
     refill();
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
-    ck_assert_int_eq(sett_call_int(c, 4, 1), SETT_E_BIND); /* there are 3 arguments and 1 symbol */
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &X, &Y, 0.5), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_int(c, 4, 1), SETT_E_BIND); /* there are 3 arguments and 1 symbol */
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
     ck_assert_msg(strstr(err.text, "argument 4") != NULL, "%s", err.text);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text); /* it had no effect */
-    ck_assert_int_eq(sett_call_buf(c, sett_kernel_argument(k, "none"), &X), SETT_E_BIND);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    ck_assert_int_eq(sett_call_buf(c, 3, &X), SETT_E_BIND); /* a symbol */
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    ck_assert_int_eq(sett_call_float(c, 9, 1), SETT_E_BIND);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    ck_assert_int_eq(sett_call_struct(c, 3, &X, sizeof X), SETT_E_BIND);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    sett_call_buf(c, 0, NULL);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    sett_call_int(c, 0, 5);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    sett_call_buf(c, 0, &X);
-    sett_call_buf(c, 2, &X);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
-    sett_call_float(c, 2, 0.25);
-    sett_call_int(c, 3, 99); /* N is 100 by X */
-    ck_assert_int_ne(sett_call_commit(c, &err), SETT_OK);
-    sett_call_int(c, 3, 100);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text); /* it had no effect */
+    ck_assert_int_eq(sett_prepared_buf(c, sett_kernel_argument(k, "none"), &X), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_buf(c, 3, &X), SETT_E_BIND); /* a symbol */
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_float(c, 9, 1), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_struct(c, 3, &X, sizeof X), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    sett_prepared_buf(c, 0, NULL);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    sett_prepared_int(c, 0, 5);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    sett_prepared_buf(c, 0, &X);
+    sett_prepared_buf(c, 2, &X);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
+    sett_prepared_float(c, 2, 0.25);
+    sett_prepared_int(c, 3, 99); /* N is 100 by X */
+    ck_assert_int_ne(sett_prepared_commit(c, &err), SETT_OK);
+    sett_prepared_int(c, 3, 100);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     expect_step(100, 0.25f);
-    ck_assert_int_eq(sett_call_run(c, ((sett_stream){3, NULL})), SETT_E_NO_DEVICE);
-    sett_call_free(c);
+    ck_assert_int_eq(sett_prepared_run(c, ((sett_stream){3, NULL})), SETT_E_NO_DEVICE);
+    sett_prepared_free(c);
     sett_kernel_release(k);
 }
 END_TEST
@@ -453,41 +453,42 @@ START_TEST(call_made_empty)
 {
     sett_kernel *k = compile(axpy, "axpy");
     sett_buf X = sett_buf_1d(x, SETT_F32, 100), Y = sett_buf_1d(y, SETT_F32, 100);
-    sett_call *c;
+    sett_prepared *c;
     refill();
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_E_BIND);
-    sett_call_buf(c, 0, &X);
-    sett_call_buf(c, 1, &Y);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_BIND);
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_E_BIND);
+    sett_prepared_buf(c, 0, &X);
+    sett_prepared_buf(c, 1, &Y);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_BIND);
     ck_assert_msg(strstr(err.text, "a (argument 2) was never given") != NULL, "%s", err.text);
-    sett_call_float(c, 2, 2);
-    ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    sett_prepared_float(c, 2, 2);
+    ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     expect_step(100, 2);
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
 }
 END_TEST
 
 START_TEST(call_of_null)
 {
-    sett_call *c = NULL;
+    sett_prepared *c = NULL;
     sett_kernel *k = compile(axpy, "axpy");
-    ck_assert_int_eq(sett_call_make(NULL, SETT_CPU, &c, &err), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_make(k, SETT_CPU, NULL, &err), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_make(k, 5, &c, &err), SETT_E_NO_DEVICE);
-    ck_assert_int_eq(sett_call_make(k, SETT_CPU, &c, &err, 1, 2, 3, 4, 5, 6), SETT_E_BIND);
+    ck_assert_int_eq(sett_prepared_make(NULL, SETT_CPU, &c, &err), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_make(k, SETT_CPU, NULL, &err), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_make(k, 5, &c, &err), SETT_E_NO_DEVICE);
+    const sett_status many = sett_prepared_make(k, SETT_CPU, &c, &err, 1, 2, 3, 4, 5, 6);
+    ck_assert_int_eq(many, SETT_E_BIND);
     ck_assert_ptr_null(c);
-    ck_assert_int_eq(sett_call_buf(NULL, 0, NULL), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_int(NULL, 0, 0), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_float(NULL, 0, 0), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_struct(NULL, 0, NULL, 0), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_commit(NULL, &err), SETT_E_ARGUMENT);
-    ck_assert_int_eq(sett_call_run(NULL, CPU), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_buf(NULL, 0, NULL), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_int(NULL, 0, 0), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_float(NULL, 0, 0), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_struct(NULL, 0, NULL, 0), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_commit(NULL, &err), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_prepared_run(NULL, CPU), SETT_E_ARGUMENT);
     ck_assert_int_eq(sett_kernel_argument(NULL, "X"), -1);
     ck_assert_int_eq(sett_kernel_argument(k, NULL), -1);
-    sett_call_free(NULL);
+    sett_prepared_free(NULL);
     sett_kernel_release(k);
 }
 END_TEST

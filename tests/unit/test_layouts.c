@@ -256,7 +256,7 @@ static void run_tape(const char *text, bool cpu, sett_buf bufs[4])
     const sett_compile_options o = {.size = sizeof o, .name = "layouts", .target = cpu ? "cpu" : NULL};
     sett_status s = sett_compile_tape(conform_engine(), text, strlen(text), &o, &k, &err);
     ck_assert_msg(!s, "%s\n%s", err.text, text);
-    conform_launch(k, cpu, SETT_BINDS(&bufs[0], &bufs[1], &bufs[2], &bufs[3], 0));
+    conform_launch(k, cpu, SETT_LAUNCH_ARGS(&bufs[0], &bufs[1], &bufs[2], &bufs[3], 0));
     sett_kernel_release(k);
 }
 

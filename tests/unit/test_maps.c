@@ -210,7 +210,7 @@ static sett_buf matrix(void *data, int64_t m, int64_t k, int64_t stride)
 static sett_status launch(sett_kernel *k, sett_buf t, int64_t n, sett_error *err)
 {
     const sett_buf u = sett_buf_1d(b, SETT_F32, 64);
-    return sett_launch_n(k, (sett_stream){0, NULL}, 3, (const sett_bind[]){{SETT_BIND_BUF, .u = {.t = &t}}, {SETT_BIND_BUF, .u = {.t = &u}}, {SETT_BIND_INT, .u = {.i = n}}},
+    return sett_launch_n(k, (sett_stream){0, NULL}, 3, (const sett_launch_arg[]){{SETT_LAUNCH_ARG_BUF, .u = {.t = &t}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &u}}, {SETT_LAUNCH_ARG_INT, .u = {.i = n}}},
         err);
 }
 
@@ -273,7 +273,7 @@ END_TEST
 START_TEST(only_what_changed_is_encoded_again)
 {
     sett_kernel *k;
-    sett_call *c;
+    sett_prepared *c;
     sett_error err = {0};
     sett_engine *e = open_over(&k);
     if (!e)
@@ -285,26 +285,26 @@ START_TEST(only_what_changed_is_encoded_again)
         int maps; /* that are encoded */
     } step[] = {{100, 72, 0, 50, 2}, {100, 72, 0, 50, 0}, {100, 72, 64, 50, 1}, {100, 72, 64, 51, 1}, {99, 72, 64, 51, 1}, {0, 72, 64, 51, 0},
         {99, 72, 64, 51, 2}, {99, 64, 0, 50, 2}};
-    ck_assert(!sett_call_make_n(k, 0, 0, NULL, &c, &err));
+    ck_assert(!sett_prepared_make_n(k, 0, 0, NULL, &c, &err));
     const sett_buf u = sett_buf_1d(b, SETT_F32, 64);
-    sett_call_buf(c, 1, &u);
+    sett_prepared_buf(c, 1, &u);
     for (size_t i = 0; i < SETT__COUNT(step); i++) {
         const sett_buf t = matrix(a + step[i].off, step[i].m, step[i].k, 80);
         const int maps = fake->maps, launches = seen.launches;
-        sett_call_buf(c, 0, &t);
-        sett_call_int(c, 2, step[i].n);
-        ck_assert_msg(!sett_call_commit(c, &err), "%zu: %s", i, err.text);
+        sett_prepared_buf(c, 0, &t);
+        sett_prepared_int(c, 2, step[i].n);
+        ck_assert_msg(!sett_prepared_commit(c, &err), "%zu: %s", i, err.text);
         ck_assert_msg(fake->maps - maps == step[i].maps, "%zu: %d", i, fake->maps - maps);
         /* A commit that is refused leaves what was committed. */
-        sett_call_int(c, 2, 65);
-        ck_assert_int_eq(sett_call_commit(c, &err), step[i].m ? SETT_E_RANGE : SETT_OK);
-        sett_call_int(c, 2, step[i].n);
-        ck_assert_int_eq(sett_call_run(c, (sett_stream){0, NULL}), SETT_OK);
+        sett_prepared_int(c, 2, 65);
+        ck_assert_int_eq(sett_prepared_commit(c, &err), step[i].m ? SETT_E_RANGE : SETT_OK);
+        sett_prepared_int(c, 2, step[i].n);
+        ck_assert_int_eq(sett_prepared_run(c, (sett_stream){0, NULL}), SETT_OK);
         ck_assert_int_eq(seen.launches - launches, step[i].m > 0);
         ck_assert(!step[i].m || (seen.map[0].address == a + step[i].off && seen.map[0].dim[1] == (uint64_t)step[i].m &&
                                     seen.map[0].dim[0] == (uint64_t)step[i].k && seen.map[1].dim[0] == (uint64_t)step[i].n));
     }
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k);
     sett_engine_close(e);
 }
@@ -327,7 +327,7 @@ static void copies(sett_build *build, const void *unused)
 START_TEST(maps_of_what_moved)
 {
     sett_kernel *tape, *k;
-    sett_call *c;
+    sett_prepared *c;
     sett_error err = {0};
     sett_engine *e = open_over(&tape);
     if (!e)
@@ -339,15 +339,15 @@ START_TEST(maps_of_what_moved)
     fake->sizes = sizes;
     fake->kernel = NULL;
     ck_assert_msg(!sett_compile(e, copies, NULL, &k, &err), "%s", err.text);
-    ck_assert(!sett_call_make_n(k, 0, 0, NULL, &c, &err));
+    ck_assert(!sett_prepared_make_n(k, 0, 0, NULL, &c, &err));
     for (size_t i = 0; i < SETT__COUNT(step); i++) {
         const sett_buf from = matrix(a + step[i].a, 64, 64, 64), to = matrix(a + 8192 + step[i].d, 64, 64, 64);
         const int maps = fake->maps;
-        sett_call_buf(c, 0, &from), sett_call_buf(c, 1, &to);
-        ck_assert_msg(!sett_call_commit(c, &err), "%s", err.text);
+        sett_prepared_buf(c, 0, &from), sett_prepared_buf(c, 1, &to);
+        ck_assert_msg(!sett_prepared_commit(c, &err), "%s", err.text);
         ck_assert_msg(fake->maps - maps == step[i].maps, "%zu: %d", i, fake->maps - maps);
     }
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_kernel_release(k), sett_kernel_release(tape);
     sett_engine_close(e);
 }

@@ -73,21 +73,21 @@ START_TEST(freed_is_told)
     char want[200];
     sett_buf X = sett_buf_1d(x + 3, SETT_F32, 7), Y = sett_buf_1d(y, SETT_F32, 7);
     sett_kernel *k = compile(copy, "copy");
-    sett_call *c;
-    ck_assert_msg(!sett_call_make(k, SETT_CPU, &c, &err, &X, &Y), "%s", err.text);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_OK);
+    sett_prepared *c;
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &X, &Y), "%s", err.text);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_OK);
     ck_assert(y[6] == 9);
     sett_free(engine, SETT_CPU, x);
     ck_assert_int_eq(sett_launch(k, CPU, &err, &X, &Y), SETT_E_RANGE);
     snprintf(want, sizeof want, "copy: X was freed: it starts at byte 12 of %zu that sett_free took back", n * sizeof *x);
     ck_assert_str_eq(err.text, want);
-    ck_assert_int_eq(sett_call_run(c, CPU), SETT_E_RANGE);
-    ck_assert_int_eq(sett_call_commit(c, &err), SETT_E_RANGE);
+    ck_assert_int_eq(sett_prepared_run(c, CPU), SETT_E_RANGE);
+    ck_assert_int_eq(sett_prepared_commit(c, &err), SETT_E_RANGE);
     ck_assert_int_eq(sett_memcpy(engine, CPU, y, x, 4), SETT_E_RANGE);
     ck_assert_str_eq(logged, "");
     sett_free(engine, SETT_CPU, x);
     ck_assert_ptr_nonnull(strstr(logged, "was not given by sett_alloc, or was freed before"));
-    sett_call_free(c);
+    sett_prepared_free(c);
     sett_free(engine, SETT_CPU, y);
     sett_kernel_release(k);
 }

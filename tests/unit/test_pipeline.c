@@ -14,7 +14,7 @@ typedef struct program {
     const void *user;
     size_t user_size;
     int n;               /* arguments; the last buffer is the result */
-    sett_bind arg[6];
+    sett_launch_arg arg[6];
     int result;          /* the argument that is it */
     size_t bytes;
     void (*check)(const void *user, const void *result);
@@ -86,14 +86,14 @@ static void fill_ring(sett_build *b, const ring *r, sett_pipeline_state *put, se
 {
     sett_for (b, k, 0, RING_SIZE / RING_TILE, 1) {
         sett_pipeline_state *at = acquired(put, r->tokens, r->participants);
-        sett_tensor *from = sett_local_tile(sett_slice(tiles, ALL, k), T1(2), T1(lane)), *to = sett_local_tile(sett_slice(stages, ALL, sett_stage(at)), T1(2), T1(lane));
+        sett_tensor *from = sett_local_tile(sett_slice(tiles, ALL, k), T1(2), T1(lane)), *to = sett_local_tile(sett_slice(stages, ALL, sett_pipeline_stage(at)), T1(2), T1(lane));
         if (r->kind == SETT_PIPELINE_CP_ASYNC)
             sett_cp_async(from, to);
         else
             sett_copy(from, to);
         sett_producer_commit(at);
         if (!r->participants)
-            sett_advance(put);
+            sett_pipeline_advance(put);
     }
     sett_producer_tail(put);
 }
@@ -103,18 +103,18 @@ static void drain_ring(sett_build *b, const ring *r, sett_pipeline *pipe, sett_p
     sett_pipeline_state *done = sett_pipeline_consumer_state(pipe);
     sett_for (b, k, 0, RING_SIZE / RING_TILE, 1) {
         sett_pipeline_state *at = awaited(get, r->tokens, r->participants);
-        sett_tensor *stage = sett_slice(stages, ALL, sett_stage(at));
+        sett_tensor *stage = sett_slice(stages, ALL, sett_pipeline_stage(at));
         sett_if (b, sett_lt(mine, RING_TILE))
             sett_set(sett_slice(out, ALL, k), sett_mul(sett_at(stage, mine), 2.0), mine);
         if (r->copies)
-            sett_state_copy(at, done);
+            sett_pipeline_state_copy(at, done);
         if (!r->participants)
-            sett_advance(get);
+            sett_pipeline_advance(get);
         if (r->consumers == 128)
             sett_barrier(b, 1, 128); /* of a warp group one thread arrives */
         sett_consumer_release(r->participants && !r->copies ? at : done);
         if (!r->copies)
-            sett_advance(done);
+            sett_pipeline_advance(done);
     }
 }
 
@@ -155,7 +155,7 @@ START_TEST(rings_turn)
     for (int i = 0; i < RING_SIZE; i++)
         ring_x[i] = (float)(i % 77);
     sett_buf X = sett_buf_1d(ring_x, SETT_F32, RING_SIZE), D = sett_buf_1d(d, SETT_F32, RING_SIZE);
-    run_all(&(program){ring_body, &rings[_i], sizeof *rings, 2, {{SETT_BIND_BUF, .u = {.t = &X}}, {SETT_BIND_BUF, .u = {.t = &D}}}, 1, sizeof d, check_ring});
+    run_all(&(program){ring_body, &rings[_i], sizeof *rings, 2, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &X}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 1, sizeof d, check_ring});
 }
 END_TEST
 
@@ -194,11 +194,11 @@ static void load_stages(sett_build *b, bool ahead, sett_pipeline_state *put, con
 {
     sett_for (b, k, 0, (K + TK - 1) / TK, 1) {
         sett_pipeline_state *at = acquired(put, false, ahead);
-        sett_tma_load(a->map, sett_slice(a->at, ALL, k), sett_slice(a->smem, ALL, sett_stage(at)), sett_pipeline_barrier(at), .mask = a->mask);
-        sett_tma_load(c->map, sett_slice(c->at, ALL, k), sett_slice(c->smem, ALL, sett_stage(at)), sett_pipeline_barrier(at), .mask = c->mask);
+        sett_tma_load(a->map, sett_slice(a->at, ALL, k), sett_slice(a->smem, ALL, sett_pipeline_stage(at)), sett_pipeline_barrier(at), .mask = a->mask);
+        sett_tma_load(c->map, sett_slice(c->at, ALL, k), sett_slice(c->smem, ALL, sett_pipeline_stage(at)), sett_pipeline_barrier(at), .mask = c->mask);
         sett_producer_commit(at);
         if (!ahead)
-            sett_advance(put);
+            sett_pipeline_advance(put);
     }
     sett_producer_tail(put);
 }
@@ -211,7 +211,7 @@ static void multiply(sett_build *b, const product *p, sett_pipeline_state *get, 
         sett_pipeline_state *at = awaited(get, false, p->participants);
         if (early)
             sett_consumer_release(at);
-        sett_tensor *x = sett_slice(a->stages, ALL, ALL, sett_stage(at)), *y = sett_slice(c->stages, ALL, ALL, sett_stage(at));
+        sett_tensor *x = sett_slice(a->stages, ALL, ALL, sett_pipeline_stage(at)), *y = sett_slice(c->stages, ALL, ALL, sett_pipeline_stage(at));
         for (int i = 0; i < 2; i++) {
             sett_val *e = sett_add(thread, 128 * i), *row = sett_mod(e, TM), *column = sett_floordiv(e, TM);
             sett_for (b, j, 0, TK, 1)
@@ -224,7 +224,7 @@ static void multiply(sett_build *b, const product *p, sett_pipeline_state *get, 
         if (!early)
             sett_consumer_release(at);
         if (!p->participants)
-            sett_advance(get);
+            sett_pipeline_advance(get);
     }
     for (int i = 0; i < 2; i++) {
         sett_val *e = sett_add(thread, 128 * i), *row = sett_add(sett_mul(sett_block_idx(b, 0), TM), sett_mod(e, TM)), *column = sett_add(sett_mul(sett_block_idx(b, 1), TM), sett_floordiv(e, TM));
@@ -295,7 +295,7 @@ START_TEST(clusters_share_tiles)
         p.x = 1; /* each thread releases, to one block */
     fill_products();
     sett_buf A = sett_buf_2d(product_a, SETT_F32, M, K), B = sett_buf_2d(product_b, SETT_F32, N, K), D = sett_buf_2d(product_d, SETT_F32, M, N);
-    run_all(&(program){product_body, &p, sizeof p, 3, {{SETT_BIND_BUF, .u = {.t = &A}}, {SETT_BIND_BUF, .u = {.t = &B}}, {SETT_BIND_BUF, .u = {.t = &D}}}, 2, sizeof product_d, check_product});
+    run_all(&(program){product_body, &p, sizeof p, 3, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &A}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &B}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 2, sizeof product_d, check_product});
 }
 END_TEST
 
@@ -320,7 +320,7 @@ START_TEST(an_early_release_is_seen)
     fill_products();
     early = true;
     sett_buf A = sett_buf_2d(product_a, SETT_F32, M, K), B = sett_buf_2d(product_b, SETT_F32, N, K), D = sett_buf_2d(product_d, SETT_F32, M, N);
-    run_all(&(program){product_body, &p, sizeof p, 3, {{SETT_BIND_BUF, .u = {.t = &A}}, {SETT_BIND_BUF, .u = {.t = &B}}, {SETT_BIND_BUF, .u = {.t = &D}}}, 2, sizeof product_d, count_wrong});
+    run_all(&(program){product_body, &p, sizeof p, 3, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &A}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &B}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 2, sizeof product_d, count_wrong});
     early = false; /* the tests behind it may run in this process */
     ck_assert_int_gt(wrong_sums, 0);
 }
@@ -343,9 +343,9 @@ static void across_body(sett_build *b, const void *user)
         sett_tensor *there = sett_map_dsmem(slots, 1);
         sett_for (b, k, 0, 9, 1) {
             sett_producer_acquire(put);
-            sett_set(sett_slice(there, ALL, sett_stage(put)), sett_add(sett_mul(k, 100), lane), lane);
+            sett_set(sett_slice(there, ALL, sett_pipeline_stage(put)), sett_add(sett_mul(k, 100), lane), lane);
             sett_producer_commit(put);
-            sett_advance(put);
+            sett_pipeline_advance(put);
         }
         sett_producer_tail(put);
     }
@@ -353,9 +353,9 @@ static void across_body(sett_build *b, const void *user)
         sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
         sett_for (b, k, 0, 9, 1) {
             sett_consumer_wait(get);
-            sett_set(D, sett_at(sett_slice(slots, ALL, sett_stage(get)), lane), k, lane);
+            sett_set(D, sett_at(sett_slice(slots, ALL, sett_pipeline_stage(get)), lane), k, lane);
             sett_consumer_release(get);
-            sett_advance(get);
+            sett_pipeline_advance(get);
         }
     }
 }
@@ -372,7 +372,7 @@ START_TEST(a_block_fills_another)
     static int d[9 * 32];
     const int stages = _i + 1;
     sett_buf D = sett_buf_2d(d, SETT_I32, 9, 32);
-    run_all(&(program){across_body, &stages, sizeof stages, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_across});
+    run_all(&(program){across_body, &stages, sizeof stages, 1, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 0, sizeof d, check_across});
 }
 END_TEST
 
@@ -496,7 +496,7 @@ static void store_body(sett_build *b, const void *user)
     sett_for (b, k, 0, STORES, 1) {
         sett_pipeline_state *at_stage = acquired(put, false, ahead);
         sett_sync_warp(b);
-        sett_tensor *stage = sett_slice(stages_of, ALL, ALL, sett_stage(at_stage));
+        sett_tensor *stage = sett_slice(stages_of, ALL, ALL, sett_pipeline_stage(at_stage));
         for (int i = 0; i < STORE_ROWS; i++)
             sett_set(stage, sett_to(sett_add(sett_mul(sett_add(sett_mul(k, STORE_ROWS), i), STORE_COLUMNS), lane), SETT_F32), i, lane);
         sett_fence_view_async_shared(b);
@@ -504,7 +504,7 @@ static void store_body(sett_build *b, const void *user)
         sett_tma_store(map, stage, sett_slice(at, ALL, ALL, k));
         sett_producer_commit(at_stage);
         if (!ahead)
-            sett_advance(put);
+            sett_pipeline_advance(put);
     }
     sett_producer_tail(put);
 }
@@ -521,7 +521,7 @@ START_TEST(stores_go_through_a_ring)
     static float d[STORES * STORE_ROWS * STORE_COLUMNS];
     sett_buf D = sett_buf_2d(d, SETT_F32, STORES * STORE_ROWS, STORE_COLUMNS);
     const int stages = _i < 3 ? _i + 1 : 4 + 2; /* 4: by steps that advance */
-    run_all(&(program){store_body, &stages, sizeof stages, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_stores});
+    run_all(&(program){store_body, &stages, sizeof stages, 1, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 0, sizeof d, check_stores});
 }
 END_TEST
 
@@ -543,7 +543,7 @@ static void turns_body(sett_build *b, const void *user)
     sett_pipeline_state *turn = sett_order_state(order, group);
     sett_for (b, k, 0, TURN_ROUNDS, 1) {
         if (p->counted)
-            sett_state_set(turn, sett_mul(k, p->stages));
+            sett_pipeline_state_set(turn, sett_mul(k, p->stages));
         for (int i = 0; i < p->stages; i++) {
             sett_order_wait(turn);
             sett_if (b, sett_eq(sett_mod(t, p->unit), 0)) {
@@ -568,7 +568,7 @@ START_TEST(groups_take_turns)
     static const turns p[] = {{1, 2, 128, 32, false}, {2, 2, 128, 1, true}, {3, 4, 32, 32, false}, {2, 3, 32, 1, true}};
     static int d[3 * MOST_GROUPS * TURN_ROUNDS];
     sett_buf D = sett_buf_2d(d, SETT_I32, p[_i].stages, p[_i].groups * TURN_ROUNDS);
-    run_all(&(program){turns_body, &p[_i], sizeof *p, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_turns});
+    run_all(&(program){turns_body, &p[_i], sizeof *p, 1, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 0, sizeof d, check_turns});
 }
 END_TEST
 
@@ -622,7 +622,7 @@ START_TEST(tiles_are_taken_in_order)
     const int64_t shape[] = {p->m, p->n, p->l};
     sett_buf D = sett_buf_nd(d, SETT_I32, 3, shape);
     run_all(&(program){schedule_body, p, sizeof *p, p->fixed ? 1 : 5,
-        {{SETT_BIND_BUF, .u = {.t = &D}}, {SETT_BIND_INT, .u = {.i = p->m}}, {SETT_BIND_INT, .u = {.i = p->n}}, {SETT_BIND_INT, .u = {.i = p->l}}, {SETT_BIND_INT, .u = {.i = p->clusters}}}, 0, sizeof d, check_schedule});
+        {{SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}, {SETT_LAUNCH_ARG_INT, .u = {.i = p->m}}, {SETT_LAUNCH_ARG_INT, .u = {.i = p->n}}, {SETT_LAUNCH_ARG_INT, .u = {.i = p->l}}, {SETT_LAUNCH_ARG_INT, .u = {.i = p->clusters}}}, 0, sizeof d, check_schedule});
 }
 END_TEST
 
@@ -665,7 +665,7 @@ START_TEST(blocks_know_their_cluster)
 {
     static int d[24 * IDS];
     sett_buf D = sett_buf_2d(d, SETT_I32, 24, IDS);
-    run_all(&(program){ids_body, NULL, 0, 1, {{SETT_BIND_BUF, .u = {.t = &D}}}, 0, sizeof d, check_ids});
+    run_all(&(program){ids_body, NULL, 0, 1, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}}, 0, sizeof d, check_ids});
 }
 END_TEST
 

@@ -220,12 +220,12 @@ static void go(sett_build *b, sett_pipeline *p, int writers)
     sett_if (b, sett_lt(sett_warp_idx(b), writers)) {
         sett_pipeline_state *put = sett_pipeline_producer_state(p);
         sett_for (b, k, 0, 4, 1)
-            sett_producer_acquire(put), sett_producer_commit(put), sett_advance(put);
+            sett_producer_acquire(put), sett_producer_commit(put), sett_pipeline_advance(put);
     }
     sett_else (b) {
         sett_pipeline_state *get = sett_pipeline_consumer_state(p);
         sett_for (b, k, 0, 4, 1)
-            sett_consumer_wait(get), sett_consumer_release(get), sett_advance(get);
+            sett_consumer_wait(get), sett_consumer_release(get), sett_pipeline_advance(get);
     }
 }
 static void many_release(sett_build *b) { go(b, ring_of(b, 1, 2), 1); }   /* three warps do */
@@ -323,7 +323,7 @@ START_TEST(reported)
         sett_error err = {0};
         sett_kernel *k;
         ck_assert_msg(!sett_compile(e, fault_body, &(sett_compile_options){.size = sizeof(sett_compile_options), .target = "cpu", .user = &faults[_i].body}, &k, &err), "%s", err.text);
-        const sett_bind arg = {SETT_BIND_BUF, .u = {.t = &X}};
+        const sett_launch_arg arg = {SETT_LAUNCH_ARG_BUF, .u = {.t = &X}};
         sett_status s = sett_launch_n(k, sett_stream_of(SETT_CPU, NULL), sett_kernel_params(k), &arg, &err);
         if (s) {
             ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, "test_pipeline_wrong.c:"), "policy %d: %s", n, err.text);
@@ -355,10 +355,10 @@ static void late_body(sett_build *b, const void *user)
             sett_producer_acquire(put);
             if (l == WRITTEN_TOO_LATE)
                 sett_producer_commit(put);
-            sett_set(ring, sett_at(X, k, lane), lane, sett_stage(put));
+            sett_set(ring, sett_at(X, k, lane), lane, sett_pipeline_stage(put));
             if (l != WRITTEN_TOO_LATE)
                 sett_producer_commit(put);
-            sett_advance(put);
+            sett_pipeline_advance(put);
         }
     }
     sett_else (b) {
@@ -368,10 +368,10 @@ static void late_body(sett_build *b, const void *user)
             if (l == READ_TOO_LATE)
                 sett_consumer_release(get);
             sett_if (b, sett_eq(sett_warp_idx(b), 3))
-                sett_set(Y, sett_at(ring, lane, sett_stage(get)), k, lane);
+                sett_set(Y, sett_at(ring, lane, sett_pipeline_stage(get)), k, lane);
             if (l != READ_TOO_LATE)
                 sett_consumer_release(get);
-            sett_advance(get);
+            sett_pipeline_advance(get);
         }
     }
 }

@@ -144,7 +144,7 @@ static size_t bytes_of(const sett_buf *b)
 }
 
 /* On the CPU engine by each policy: the same bytes in all buffers, whatever the order. Each begins with what was there before. */
-static void by_policies(const sett_kernel *k, int n, const sett_bind *bind)
+static void by_policies(const sett_kernel *k, int n, const sett_launch_arg *bind)
 {
     static sett__bound b;
     sett__extent extent[SETT__MAX_ARGS];
@@ -182,7 +182,7 @@ static void by_policies(const sett_kernel *k, int n, const sett_bind *bind)
 }
 
 /* Here and on the CPU engine the same bytes in all buffers, from what was there before. */
-static void as_model(sett_kernel *k, int n, const sett_bind *bind)
+static void as_model(sett_kernel *k, int n, const sett_launch_arg *bind)
 {
     image x[MOST_BUFS] = {{0}};
     ck_assert(n <= MOST_BUFS);
@@ -206,7 +206,7 @@ static void as_model(sett_kernel *k, int n, const sett_bind *bind)
     }
 }
 
-static void launch_all(sett_kernel *k, int n, const sett_bind *bind)
+static void launch_all(sett_kernel *k, int n, const sett_launch_arg *bind)
 {
     if (model)
         as_model(k, n, bind);
@@ -215,7 +215,7 @@ static void launch_all(sett_kernel *k, int n, const sett_bind *bind)
     else
         by_policies(k, n, bind);
 }
-#define launch(k, ...) launch_all(k, SETT_BINDS(__VA_ARGS__, 0))
+#define launch(k, ...) launch_all(k, SETT_LAUNCH_ARGS(__VA_ARGS__, 0))
 
 /* What is compared with a model bit by bit has been judged by plain C in `computes`: a few rows are again. */
 static int rows_judged(int rows)
@@ -678,7 +678,8 @@ START_TEST(types_that_flush)
     sett_kernel *k = for_device("flushes", text);
     const sett_buf A = sett_buf_2d(numbers, SETT_F32, 16, 32), D = sett_buf_1d(numbers, SETT_F32, 256), E = sett_buf_2d(numbers, SETT_I32, 8, 32);
     const sett_buf F = sett_buf_2d(numbers, SETT_F32, 8, 32), W = sett_buf_1d(numbers, SETT_U64, 32);
-    ck_assert_int_eq(sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &D, &E, &F, &W), SETT_E_FAULT);
+    const sett_status s = sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &A, &D, &E, &F, &W);
+    ck_assert_int_eq(s, SETT_E_FAULT);
     ck_assert_msg(strstr(err.text, "tensormap.replace: types that flush to zero are not modelled"), "%s", err.text);
     sett_kernel_release(k);
 }

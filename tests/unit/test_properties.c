@@ -91,14 +91,14 @@ START_TEST(on_the_device)
 {
     static batch k;
     static int64_t y[BATCH][LANES];
-    static sett_bind bind[1 + SYMBOLS];
+    static sett_launch_arg bind[1 + SYMBOLS];
     const sett_buf Y = {y, SETT_I64, 2, {LANES, BATCH}, {1, LANES}};
     uint64_t seed = setting("SETT_TEST_SEED", 20261121);
     for (int done = 0; done < ON_DEVICE; done += k.n) {
         seed = fill(&k, seed);
-        bind[0] = sett_bind_t(&Y);
+        bind[0] = sett_launch_arg_buf(&Y);
         for (int i = 0; i < k.n_symbol; i++)
-            bind[1 + i] = sett_bind_i(k.symbol[i]);
+            bind[1 + i] = sett_launch_arg_int(k.symbol[i]);
         sett_kernel *kernel = conform_compile(body, &k, (conform_how){.cpu = false});
         conform_launch(kernel, false, 1 + k.n_symbol, bind);
         sett_kernel_release(kernel);
@@ -140,7 +140,7 @@ START_TEST(launches_without_wrapping)
         sett_buf x = {data, SETT_F32, 2, {law_huge(&t), law_huge(&t)}, {law_huge(&t), law_huge(&t)}};
         if (law_pick(&t, 3) == 0)
             x.shape[1] = x.stride[0] = 1 + law_pick(&t, 3);
-        sett_bind bind[] = {sett_bind_t(&x), sett_bind_i(0)};
+        sett_launch_arg bind[] = {sett_launch_arg_buf(&x), sett_launch_arg_int(0)};
         law_wide last = ((law_wide)x.shape[0] - 1) * x.stride[0] + ((law_wide)x.shape[1] - 1) * x.stride[1];
         sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, 2, bind, NULL);
         taken += !s;

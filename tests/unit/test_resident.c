@@ -166,7 +166,7 @@ static void keeping(sett_build *b, const void *user)
 /* ---- running them ---------------------------------------------------------------------------- */
 static int32_t flag[MOST], x[PHASES * THREADS * 40], d[32 * MOST];
 
-static sett_status run(sett_body body, const plan *p, int workers, int n, const sett_bind *args, sett_error *err)
+static sett_status run(sett_body body, const plan *p, int workers, int n, const sett_launch_arg *args, sett_error *err)
 {
     sett_engine *e;
     sett_kernel *k;
@@ -181,7 +181,7 @@ static sett_status run(sett_body body, const plan *p, int workers, int n, const 
     sett_engine_close(e);
     return s;
 }
-#define RUN(body, p, workers, err, ...) run(body, p, workers, SETT_BINDS(__VA_ARGS__, 0), err)
+#define RUN(body, p, workers, err, ...) run(body, p, workers, SETT_LAUNCH_ARGS(__VA_ARGS__, 0), err)
 
 START_TEST(blocks_meet)
 {

@@ -28,7 +28,7 @@ static sett_tiled_copy *copy_of(sett_build *b, const kind *k)
 static void copy_part(sett_tiled_copy *copy, sett_arg thread, sett_tensor *X, sett_tensor *Y, sett_val *pred)
 {
     sett_thr_copy *mine = sett_get_slice(copy, thread);
-    sett_copy_by(copy, sett_partition_S(mine, X), sett_partition_D(mine, Y), .pred = pred);
+    sett_copy(copy, sett_partition_S(mine, X), sett_partition_D(mine, Y), .pred = pred);
 }
 
 static void copy_body(sett_build *b, const void *user)
@@ -76,7 +76,7 @@ static void product_body(sett_build *b, const void *user)
         sett_tensor *pa = sett_partition_A(s, A), *pb = sett_partition_B(s, B), *pc = sett_partition_C(s, C);
         sett_tensor *fa = sett_make_fragment_A(mma, pa), *fb = sett_make_fragment_B(mma, pb), *fc = sett_make_fragment_C(mma, pc);
         sett_copy(pa, fa), sett_copy(pb, fb);
-        sett_gemm(mma, fc, fa, fb, fc, .fresh = true);
+        sett_gemm(mma, fc, fa, fb, fc, .overwrite = true);
         sett_copy(fc, pc);
     }
     give_block(b, k, false);
@@ -162,7 +162,7 @@ END_TEST
 START_TEST(fewer_threads_are_reported)
 {
     static const struct { kind kind; const char *call, *line; } t[] = {
-        {{PLAIN, 64, BLOCK, false}, "sett_copy_by", "(64,16):(16,1)@ has 64 threads, and the block has 128: threads 64 and up come here too, by no sett_if or predicate: they have what lies behind the tile\n"},
+        {{PLAIN, 64, BLOCK, false}, "sett_copy", "(64,16):(16,1)@ has 64 threads, and the block has 128: threads 64 and up come here too, by no sett_if or predicate: they have what lies behind the tile\n"},
         {{PLAIN, 32, BLOCK, true}, "sett_copy", "(32,1,1,1):(1,0,0,0)@ has 32 threads, and the block has 128: threads 32 and up come here too, by no sett_if or predicate: they have the parts of the first threads again\n"}};
     sett_engine *e = open_engine();
     sett_error err = {0};

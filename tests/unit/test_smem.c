@@ -270,7 +270,7 @@ START_TEST(chosen_is_free)
             sett_build *b = sett_build_begin();
             const int m = major ? pieces * each : rows, k = major ? rows : pieces * each;
             sett_layout *l = sett_smem_layout(b, d, major, m, k, 2);
-            sett_smem_facts f = sett_smem_layout_facts(l, d, major);
+            sett_smem_cost f = sett_smem_access_cost(l, d, major);
             const bool free_of_all = pieces % 8 == 0 || 8 % pieces == 0;
             const char *text;
             ck_assert_msg(!sett_build_status(b, &text), "%s", text);
@@ -293,7 +293,7 @@ START_TEST(others_conflict)
     for (size_t i = 0; i < SETT__COUNT(cases); i++) {
         sett_build *b = sett_build_begin();
         sett_layout *l = sett_layout_parse(b, cases[i].layout);
-        sett_smem_facts f = sett_smem_layout_facts(l, SETT_F16, SETT_K_MAJOR);
+        sett_smem_cost f = sett_smem_access_cost(l, SETT_F16, SETT_K_MAJOR);
         ck_assert_int_eq(f.writers->bank_ways, cases[i].writers);
         ck_assert_int_eq(f.readers->bank_ways, cases[i].readers);
         ck_assert_int_eq(f.swizzle, cases[i].swizzle);
@@ -314,8 +314,8 @@ START_TEST(copies_have_facts)
     sett_tiled_copy *movers = sett_make_tiled_copy_tv(sett_copy_async(b, SETT_F16, 128), sett_make_layout(b, T(16, 8), T(8, 1)), sett_make_layout(b, T(1, 8)));
     sett_layout *l[2] = {sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 128, 64), sett_row_major(b, 128, 64)};
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(sett_layout_facts(sett_tidfrg_S(matrices, l[i]), .dtype = SETT_F16)->bank_ways, i ? 8 : 1);
-        ck_assert_int_eq(sett_layout_facts(sett_tidfrg_D(movers, l[i]), .dtype = SETT_F16)->bank_ways, 1);
+        ck_assert_int_eq(sett_access_cost(sett_tidfrg_S(matrices, l[i]), .dtype = SETT_F16)->bank_ways, i ? 8 : 1);
+        ck_assert_int_eq(sett_access_cost(sett_tidfrg_D(movers, l[i]), .dtype = SETT_F16)->bank_ways, 1);
     }
     ck_assert_int_eq(sett_build_end(b, NULL), SETT_OK);
 }
@@ -331,8 +331,8 @@ START_TEST(wrong_tiles)
     for (size_t i = 0; i < SETT__COUNT(cases); i++) {
         sett_build *b = sett_build_begin();
         const char *text;
-        sett_smem_facts f = sett_smem_layout_facts(sett_layout_parse(b, cases[i].layout), cases[i].dtype, SETT_K_MAJOR);
-        ck_assert_msg(sett_build_status(b, &text) == cases[i].status && strstr(text, "sett_smem_layout_facts: ") && strstr(text, cases[i].text), "%s", text);
+        sett_smem_cost f = sett_smem_access_cost(sett_layout_parse(b, cases[i].layout), cases[i].dtype, SETT_K_MAJOR);
+        ck_assert_msg(sett_build_status(b, &text) == cases[i].status && strstr(text, "sett_smem_access_cost: ") && strstr(text, cases[i].text), "%s", text);
         ck_assert_int_eq(f.writers->bank_ways, 0);
         sett_build_end(b, NULL);
     }

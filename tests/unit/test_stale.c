@@ -5,7 +5,7 @@
  * fail with SETT_E_STALE. The address sanitizer sees that what lies in an ended build is not read. */
 #define SETT_SHORT
 #include "tests/rig/recording.h"
-#include <sett/facts.h>
+#include <sett/cost.h>
 #include <sett/picture.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -123,13 +123,15 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_mma_atom_at "", sett_mma_universal(b, .acc = SETT_F32)
 #define HAND_sett_gemm_at "mttttv", sett_gemm(M(0), T_(1), T_(2), T_(3), T_(4), .accumulate = V(5))
 #define HAND_sett_mma_fence_at "tt", sett_mma_fence(T_(0), T_(1))
-#define HAND_sett_copy_by_at "cttv", sett_copy_by(C(0), T_(1), T_(2), .pred = V(3))
+#define HAND_sett_copy_at "tttv", sett_copy(T_(0), T_(1), T_(2), .pred = V(3))
+#define HAND_sett_copy_by_atom_at "cttv", sett_copy(C(0), T_(1), T_(2), .pred = V(3))
+#define HAND_sett_copy_by_tiled_at "pttv", sett_copy(P(0), T_(1), T_(2), .pred = V(3))
 #define HAND_sett_param_at "l", sett_param(b, "Y", SETT_F32, L(0))
 #define HAND_sett_make_smem_tensor_at "a", sett_make_smem_tensor_at(SETT_HERE, b, SETT_F32, A(0), &(sett_smem_options){.size = sizeof(sett_smem_options)})
 #define HAND_sett_for_begin "aaa", sett_for_begin(SETT_HERE, b, A(0), A(1), A(2), &(sett_for_options){.size = sizeof(sett_for_options)})
 #define HAND_sett_print_tensor_at "a", sett_print_tensor_at(SETT_HERE, &(sett_print_tensor_args){.size = sizeof(sett_print_tensor_args), .what = A(0)})
-#define HAND_sett_layout_facts_at "ll", \
-    sett_layout_facts_at(SETT_HERE, &(sett_facts_args){.size = sizeof(sett_facts_args), .layout = L(0), .tensor = L(1)})
+#define HAND_sett_access_cost_at "ll", \
+    sett_access_cost_at(SETT_HERE, &(sett_access_cost_args){.size = sizeof(sett_access_cost_args), .layout = L(0), .tensor = L(1)})
 /* Of a TV layout over a tiler, or of an operation on two operands. */
 #define PICTURE(as) "lalala", sett_layout_##as##_at(SETT_HERE, \
     o->other < 4 ? &(sett_picture_args){.size = sizeof(sett_picture_args), .layout = L(0), .tiler = A(1), .tensor = L(2), .isolate = A(3)} \

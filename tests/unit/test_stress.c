@@ -59,14 +59,14 @@ static const char *launch_and_compare(member *m, sett_kernel *k, int64_t by, boo
     int32_t x[N] = {0}, y[N];
     const sett_stream cpu = {SETT_CPU, NULL};
     const sett_buf X = sett_buf_1d(x, SETT_I32, N), Y = sett_buf_1d(y, SETT_I32, N);
-    sett_call *c = NULL;
+    sett_prepared *c = NULL;
     sett_status s;
     for (int i = 0; i < N; i++)
         x[i] = i, y[i] = -1;
     if (prepared) {
-        s = sett_call_make(k, SETT_CPU, &c, &m->err, &X, &Y);
-        s = s ? s : sett_call_run(c, cpu);
-        sett_call_free(c);
+        s = sett_prepared_make(k, SETT_CPU, &c, &m->err, &X, &Y);
+        s = s ? s : sett_prepared_run(c, cpu);
+        sett_prepared_free(c);
     } else {
         s = sett_launch(k, cpu, &m->err, &X, &Y);
     }

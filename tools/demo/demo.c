@@ -102,21 +102,21 @@ static int api(char **path)
 {
     run r = run_open();
     sett_kernel *k = NULL, *other = NULL;
-    sett_call *c;
+    sett_prepared *c;
     char target[16];
     sett_device_target(r.e, r.stream.device, target, sizeof target);
     compile_line(&r, target, &k);
     if (r.stream.device == SETT_CPU) /* the cache holds GPU code: show it too */
         compile_line(&r, "sm_90a", &other);
     matrix A = upload(&r, path[0]), B = upload(&r, path[1]), C = upload(&r, path[0]);
-    check(&r, sett_call_make(k, r.stream.device, &c, &r.err, &A.buf, &B.buf, &C.buf));
-    check(&r, sett_call_run(c, r.stream));
+    check(&r, sett_prepared_make(k, r.stream.device, &c, &r.err, &A.buf, &B.buf, &C.buf));
+    check(&r, sett_prepared_run(c, r.stream));
     check(&r, sett_sync_error(r.e, r.stream, &r.err));
     double t = now_ms(), issued = 0;
     int n = 0;
     for (; n < 1000 && now_ms() - t < 1000; n++) {
         double before = now_ms();
-        check(&r, sett_call_run(c, r.stream));
+        check(&r, sett_prepared_run(c, r.stream));
         issued += now_ms() - before;
     }
     check(&r, sett_sync_error(r.e, r.stream, &r.err));
@@ -130,7 +130,7 @@ static int api(char **path)
         expect("add_tv", i, get(SETT_F16, C.host, i), get(SETT_F16, &want, 0), 0);
     }
     printf("add_tv through the C API: all %zu elements equal plain C\n", C.bytes / 2);
-    sett_call_free(c);
+    sett_prepared_free(c);
     matrix_free(&r, &A), matrix_free(&r, &B), matrix_free(&r, &C);
     sett_kernel_release(k), sett_kernel_release(other);
     run_close(&r);

@@ -2,6 +2,11 @@
 /* Copies by an atom: matrices between shared memory and registers, or between registers, cp.async, loads and stores. */
 #include "atom.h"
 
+typedef struct operands {
+    const sett_tensor *src, *dst;
+    sett_val *pred;
+    bool zfill;
+} operands;
 typedef struct matrices {
     sett__ctx c;
     const sett_copy_atom *atom;
@@ -132,7 +137,7 @@ static void store_matrices(const matrices *x)
     }
 }
 
-static void move_matrices(const sett__ctx *c, const sett_copy_atom *a, const sett_copy_args *x)
+static void move_matrices(const sett__ctx *c, const sett_copy_atom *a, const operands *x)
 {
     const bool store = a->kind == SETT_COPY_STMATRIX;
     matrices m = {.c = *c, .atom = a, .smem = store ? x->dst : x->src, .held = store ? x->src : x->dst};
@@ -154,7 +159,7 @@ static void transpose_registers(const matrices *x, const sett_tensor *src)
     hold(x, id);
 }
 
-static void move_registers(const sett__ctx *c, const sett_copy_atom *a, const sett_copy_args *x)
+static void move_registers(const sett__ctx *c, const sett_copy_atom *a, const operands *x)
 {
     matrices m = {.c = *c, .atom = a, .held = x->dst, .values = values_of(c, a->val[SETT__DST])};
     sett__axes s, d;
@@ -205,12 +210,18 @@ sett_copy_atom *sett_tiled_copy_atom(const sett_tiled_copy *x)
     return fine ? (sett_copy_atom *)(uintptr_t)x->atom : (sett_copy_atom *)(uintptr_t)x;
 }
 
-void sett_copy_by_at(sett_site site, const sett_copy_atom *atom, const sett_copy_args *given)
+void sett_copy_by_tiled_at(sett_site site, const sett_tiled_copy *copy, const sett_copy_args *given)
 {
-    sett__ctx c = {NULL, site, "sett_copy_by"};
-    sett_copy_args x;
-    if (!sett__take_args(&c, &x, sizeof x, given))
+    sett_copy_by_atom_at(site, sett_tiled_copy_atom(copy), given);
+}
+
+void sett_copy_by_atom_at(sett_site site, const sett_copy_atom *atom, const sett_copy_args *given)
+{
+    sett__ctx c = {NULL, site, "sett_copy"};
+    sett_copy_args args;
+    if (!sett__take_args(&c, &args, sizeof args, given))
         return;
+    const operands x = {args.second, args.third, args.pred, args.zfill};
     c.b = SETT__HOME_OR(atom, SETT__HOME_OR(x.src, sett__home(x.dst)));
     if (!sett__use_atom(&c, (const sett__head *)atom, SETT__K_COPY_ATOM) || !sett__use_tensor(c.b, site, c.func, x.src) || !sett__use_tensor(c.b, site, c.func, x.dst) ||
         (x.pred && !sett__use_val(c.b, site, c.func, x.pred)))

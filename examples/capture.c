@@ -24,14 +24,14 @@ static void add_one(sett_build *b, const void *user)
     sett_set(X, sett_add(sett_at(X, sett_block_idx(b, 0)), 1), sett_block_idx(b, 0));
 }
 
-struct work { sett_call *call; void *exec; int launches; };
+struct work { sett_prepared *call; void *exec; int launches; };
 
 static sett_status issue(void *user, sett_stream stream, int workspace)
 {
     const struct work *w = user;
     sett_status s = SETT_OK;
     for (int i = 0; i < w->launches && !s && !workspace; i++)
-        s = sett_call_run(w->call, stream);
+        s = sett_prepared_run(w->call, stream);
     return s;
 }
 static sett_status replay(void *user, sett_stream stream, int workspace)
@@ -45,7 +45,7 @@ int main(void)
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *context, *graph;
     int device, runs = 0;
     if (r.stream.device < 0 || !lib)
-        return puts("graphs: no GPU here, and the CPU engine has no streams to capture"), run_close(&r), 0;
+        return puts("capture: no GPU here, and the CPU engine has no streams to capture"), run_close(&r), 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         CU(!(((void **)(void *)&cu)[i] = dlsym(lib, names[i])));
     CU(cu.device(&device, 0) || cu.retain(&context, device) || cu.set_current(context) || cu.stream(&r.stream.handle, 1));
@@ -61,17 +61,17 @@ int main(void)
         struct work w = {.launches = n};
         sett_benchmark_options few = {.size = sizeof few, .warmup = 5, .iterations = 50};
         sett_benchmark_result one = {.size = sizeof one}, all = one;
-        check(&r, sett_call_make(k, r.stream.device, &w.call, &r.err, &X.buf)); /* prepares: loads all that it needs */
+        check(&r, sett_prepared_make(k, r.stream.device, &w.call, &r.err, &X.buf)); /* prepares: loads all that it needs */
         CU(cu.begin(r.stream.handle, 1));
         check(&r, issue(&w, r.stream, 0)); /* recorded in the graph, with its arguments; nothing runs */
         CU(cu.end(r.stream.handle, &graph) || cu.instantiate(&w.exec, graph, 0) || cu.free_graph(graph));
         check(&r, sett_benchmark_function(r.e, r.stream, issue, &w, &few, &one, &r.err));
         check(&r, sett_benchmark_function(r.e, r.stream, replay, &w, &few, &all, &r.err));
         matrix_fetch(&r, &X);
-        expect("graphs", 0, ((float *)X.host)[0], first + (float)(runs += 110 * n), 1e-4);
+        expect("capture", 0, ((float *)X.host)[0], first + (float)(runs += 110 * n), 1e-4);
         printf("%d launches: one by one %.1f us, replayed %.1f us: %.2f times as fast\n", n, one.median_us, all.median_us,
             one.median_us / all.median_us);
-        sett_call_free(w.call); /* the graph has its own copy of all that it needs, but for the code */
+        sett_prepared_free(w.call); /* the graph has its own copy of all that it needs, but for the code */
     }
     matrix_free(&r, &X), sett_kernel_release(k);
     run_close(&r); /* graphs and stream end with the process */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { LINE = 64 };
-struct sett_call {
+struct sett_prepared {
     /* All that a run reads is its first line and the block that is handed over. */
     alignas(LINE) sett__shot shot; /* of a GPU, where there is something to launch */
     sett_kernel *kernel;           /* counted */
@@ -16,14 +16,14 @@ struct sett_call {
     uint16_t n_param, n_sym, params_len;
     bool committed, empty;
     int wrong;               /* an index that a setter was given and that is none; -1: all were right */
-    sett_bind *bind;         /* n_param + n_sym; kind 0: not given */
+    sett_launch_arg *bind;         /* n_param + n_sym; kind 0: not given */
     sett_buf *buf;           /* n_param: what the binds of buffers point to */
     sett__extent *extent[2]; /* n_param each, of a CPU kernel: in use, and for the next commit */
     sett__map_facts *map;    /* what its tensor maps were encoded of; zeros: nothing yet. Staged structs follow, one after another */
     sett__launch_dims dims;  /* of a CPU kernel */
     alignas(LINE) unsigned char params[];
 };
-static_assert(sizeof(struct sett_call) == 3 * LINE, "the packed block begins behind three lines");
+static_assert(sizeof(struct sett_prepared) == 3 * LINE, "the packed block begins behind three lines");
 
 int sett_kernel_argument(const sett_kernel *k, const char *name)
 {
@@ -47,7 +47,7 @@ static size_t struct_bytes(const sett_kernel *k, int i)
 
 /* ---- staging --------------------------------------------------------------------- */
 /* The place of an argument: of a parameter, or with symbols. */
-static sett_status find_place(sett_call *c, int arg, bool symbols, sett_bind **place)
+static sett_status find_place(sett_prepared *c, int arg, bool symbols, sett_launch_arg **place)
 {
     if (!c)
         return SETT_E_ARGUMENT;
@@ -60,39 +60,39 @@ static sett_status find_place(sett_call *c, int arg, bool symbols, sett_bind **p
     return SETT_E_BIND;
 }
 
-sett_status sett_call_buf(sett_call *c, int arg, const sett_buf *t)
+sett_status sett_prepared_buf(sett_prepared *c, int arg, const sett_buf *t)
 {
-    sett_bind *b;
+    sett_launch_arg *b;
     sett_status s = find_place(c, arg, false, &b);
     if (s)
         return s;
     if (t)
         c->buf[arg] = *t;
-    *b = (sett_bind){SETT_BIND_BUF, .u = {.t = t ? &c->buf[arg] : NULL}};
+    *b = (sett_launch_arg){SETT_LAUNCH_ARG_BUF, .u = {.t = t ? &c->buf[arg] : NULL}};
     return SETT_OK;
 }
 
-sett_status sett_call_int(sett_call *c, int arg, int64_t i)
+sett_status sett_prepared_int(sett_prepared *c, int arg, int64_t i)
 {
-    sett_bind *b;
+    sett_launch_arg *b;
     sett_status s = find_place(c, arg, true, &b);
     if (!s)
-        *b = (sett_bind){SETT_BIND_INT, .u = {.i = i}};
+        *b = (sett_launch_arg){SETT_LAUNCH_ARG_INT, .u = {.i = i}};
     return s;
 }
 
-sett_status sett_call_float(sett_call *c, int arg, double f)
+sett_status sett_prepared_float(sett_prepared *c, int arg, double f)
 {
-    sett_bind *b;
+    sett_launch_arg *b;
     sett_status s = find_place(c, arg, true, &b);
     if (!s)
-        *b = (sett_bind){SETT_BIND_FLOAT, .u = {.f = f}};
+        *b = (sett_launch_arg){SETT_LAUNCH_ARG_FLOAT, .u = {.f = f}};
     return s;
 }
 
-sett_status sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
+sett_status sett_prepared_struct(sett_prepared *c, int arg, const void *p, size_t bytes)
 {
-    sett_bind *b;
+    sett_launch_arg *b;
     sett_status s = find_place(c, arg, false, &b);
     if (s)
         return s;
@@ -101,20 +101,20 @@ sett_status sett_call_struct(sett_call *c, int arg, const void *p, size_t bytes)
         copy += struct_bytes(c->kernel, i);
     if (p && bytes == struct_bytes(c->kernel, arg))
         memcpy(copy, p, bytes);
-    *b = sett_bind_struct(p ? copy : NULL, bytes);
+    *b = sett_launch_arg_struct(p ? copy : NULL, bytes);
     return SETT_OK;
 }
 
-static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_error *err)
+static sett_status stage_all(sett_prepared *c, int n, const sett_launch_arg *args, sett_error *err)
 {
     char takes[400];
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
         return sett__error(err, SETT_E_BIND, "%s, %d %s given%s", sett__takes_text(c->kernel->plan->sig, c->kernel->plan->name, takes), n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
-        if (args[i].kind == SETT_BIND_BUF && i < c->n_param)
-            sett_call_buf(c, i, args[i].u.t);
-        else if (args[i].kind == SETT_BIND_STRUCT && i < c->n_param)
-            sett_call_struct(c, i, args[i].u.p, args[i].bytes);
+        if (args[i].kind == SETT_LAUNCH_ARG_BUF && i < c->n_param)
+            sett_prepared_buf(c, i, args[i].u.t);
+        else if (args[i].kind == SETT_LAUNCH_ARG_STRUCT && i < c->n_param)
+            sett_prepared_struct(c, i, args[i].u.p, args[i].bytes);
         else
             c->bind[i] = args[i];
     }
@@ -122,7 +122,7 @@ static sett_status stage_all(sett_call *c, int n, const sett_bind *args, sett_er
 }
 
 /* ---- commit ------------------------------------------------------------------------ */
-static sett_status check_staged(sett_call *c, sett_error *err)
+static sett_status check_staged(sett_prepared *c, sett_error *err)
 {
     const sett__plan *p = c->kernel->plan;
     int wrong = c->wrong;
@@ -142,7 +142,7 @@ static sett_status check_staged(sett_call *c, sett_error *err)
 }
 
 /* Of an empty grid none was encoded. */
-static void keep_maps(sett_call *c, const sett__bound *b)
+static void keep_maps(sett_prepared *c, const sett__bound *b)
 {
     const size_t bytes = c->kernel->plan->n_map * sizeof *c->map;
     if (b->empty)
@@ -152,7 +152,7 @@ static void keep_maps(sett_call *c, const sett__bound *b)
 }
 
 /* What was bound becomes what runs. */
-static inline void take_over(sett_call *c, const sett__bound *b)
+static inline void take_over(sett_prepared *c, const sett__bound *b)
 {
     memcpy(c->params, b->params, b->params_len);
     if (c->kernel->plan->n_map)
@@ -169,11 +169,11 @@ static inline void take_over(sett_call *c, const sett__bound *b)
     }
 }
 
-sett_status sett_call_commit(sett_call *c, sett_error *err)
+sett_status sett_prepared_commit(sett_prepared *c, sett_error *err)
 {
     int saved = errno;
     if (!c)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_call_commit: the call is NULL");
+        return sett__error(err, SETT_E_ARGUMENT, "sett_prepared_commit: the call is NULL");
     sett__bound b;
     sett_kernel *k = c->kernel;
     sett_status s = sett__gate_open(c->shot.gate) ? SETT_OK : sett__runtime_check(k->rest->runtime, sett__meta_of(k)->name, err);
@@ -190,22 +190,22 @@ sett_status sett_call_commit(sett_call *c, sett_error *err)
 
 /* ---- make, run, free ----------------------------------------------------------------- */
 /* One block, with the arrays behind: binds, buffers, extents, all of 8-byte members. */
-static sett_call *new_call(sett_kernel *k)
+static sett_prepared *new_call(sett_kernel *k)
 {
     size_t n_param = k->plan->n_arg, n_sym = k->plan->n_sym;
-    size_t binds = (n_param + n_sym) * sizeof(sett_bind), bufs = n_param * sizeof(sett_buf);
+    size_t binds = (n_param + n_sym) * sizeof(sett_launch_arg), bufs = n_param * sizeof(sett_buf);
     size_t maps = k->plan->n_map * sizeof(sett__map_facts);
     size_t extents = k->cpu ? n_param * sizeof(sett__extent) : 0, structs = 0;
     for (size_t i = 0; i < n_param; i++)
         structs += struct_bytes(k, (int)i);
     size_t params = (k->plan->params_len + (size_t)LINE - 1) / LINE * LINE;
-    size_t size = (sizeof(sett_call) + params + binds + bufs + 2 * extents + maps + structs + LINE - 1) / LINE * LINE;
-    sett_call *c = aligned_alloc(LINE, size);
+    size_t size = (sizeof(sett_prepared) + params + binds + bufs + 2 * extents + maps + structs + LINE - 1) / LINE * LINE;
+    sett_prepared *c = aligned_alloc(LINE, size);
     if (!c)
         return NULL;
     memset(c, 0, size);
     char *at = (char *)c->params + params;
-    c->bind = (sett_bind *)(void *)at;
+    c->bind = (sett_launch_arg *)(void *)at;
     c->buf = (sett_buf *)(void *)(at + binds);
     if (k->cpu) {
         c->extent[0] = (sett__extent *)(void *)(at + binds + bufs);
@@ -221,32 +221,32 @@ static sett_call *new_call(sett_kernel *k)
 }
 
 /* Of a kernel that is held. */
-static sett_status make_held(sett_kernel *k, int device, void *function, int n, const sett_bind *args, sett_call **to, sett_error *err)
+static sett_status make_held(sett_kernel *k, int device, void *function, int n, const sett_launch_arg *args, sett_prepared **to, sett_error *err)
 {
-    sett_call *c = new_call(k);
+    sett_prepared *c = new_call(k);
     if (!c) {
         sett__kernel_let(k);
-        return sett__error(err, SETT_E_MEMORY, "sett_call_make: out of memory");
+        return sett__error(err, SETT_E_MEMORY, "sett_prepared_make: out of memory");
     }
     c->device = device;
     c->function = function;
     sett_status s = stage_all(c, n, args, err);
     if (!s && (n > 0 || c->n_param == 0))
-        s = sett_call_commit(c, err);
+        s = sett_prepared_commit(c, err);
     if (s)
-        sett_call_free(c);
+        sett_prepared_free(c);
     else
         *to = c;
     return s;
 }
 
-sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind *args, sett_call **to, sett_error *err)
+sett_status sett_prepared_make_n(sett_kernel *k, int device, int n, const sett_launch_arg *args, sett_prepared **to, sett_error *err)
 {
     int saved = errno;
     if (to)
         *to = NULL;
     if (!k || !to)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_call_make: the %s is NULL", k ? "place for the call" : "kernel");
+        return sett__error(err, SETT_E_ARGUMENT, "sett_prepared_make: the %s is NULL", k ? "place for the call" : "kernel");
     void *function;
     sett_status s = sett__launch_check(k, &device, err);
     if (!s)
@@ -257,7 +257,7 @@ sett_status sett_call_make_n(sett_kernel *k, int device, int n, const sett_bind 
     return s;
 }
 
-static sett_status run_checked(sett_call *c, sett_stream stream)
+static sett_status run_checked(sett_prepared *c, sett_stream stream)
 {
     const sett_kernel *k = c->kernel;
     sett_status s = sett__runtime_check(k->rest->runtime, NULL, NULL);
@@ -275,7 +275,7 @@ static sett_status run_checked(sett_call *c, sett_stream stream)
 }
 
 /* The rare answers, away from the path of a launch. */
-static __attribute__((noinline)) sett_status run_otherwise(sett_call *c, sett_stream stream)
+static __attribute__((noinline)) sett_status run_otherwise(sett_prepared *c, sett_stream stream)
 {
     int saved = errno;
     sett_status s = c ? run_checked(c, stream) : SETT_E_ARGUMENT;
@@ -283,14 +283,14 @@ static __attribute__((noinline)) sett_status run_otherwise(sett_call *c, sett_st
     return s;
 }
 
-sett_status sett_call_run(sett_call *c, sett_stream stream)
+sett_status sett_prepared_run(sett_prepared *c, sett_stream stream)
 {
     if (c && c->shot.state && stream.device == c->shot.device && sett__gate_open(c->shot.gate))
         return sett__gpu_shoot(&c->shot, stream.handle, c->params, NULL);
     return run_otherwise(c, stream);
 }
 
-void sett_call_free(sett_call *c)
+void sett_prepared_free(sett_prepared *c)
 {
     if (!c)
         return;

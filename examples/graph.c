@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan: three steps of a small network, h = relu(x W + b) twice over and a residual, recorded once. Each request rebinds its input, its
+/* A graph: three steps of a small network, h = relu(x W + b) twice over and a residual, recorded once. Each request rebinds its input, its
  * output and its length in place, and replays: on a GPU as one CUDA graph, on the CPU call by call. Stand-alone: it needs no other file. */
 #define SETT_SHORT
 #include <math.h>
@@ -89,17 +89,17 @@ int main(void)
     static float x[ROWS * WIDTH], w[2][WIDTH * WIDTH], b[2][WIDTH], y[ROWS * WIDTH], h[2][ROWS * WIDTH];
     sett_engine *e;
     sett_kernel *dense, *add;
-    sett_plan *p;
+    sett_graph *p;
     must(sett_engine_open(&e, NULL, &err));
     const sett_stream s = {sett_default_device(e), NULL};
     must(sett_compile(e, layer, &(sett_compile_options){.size = sizeof(sett_compile_options), .name = "layer"}, &dense, &err));
     must(sett_compile(e, residual, &(sett_compile_options){.size = sizeof(sett_compile_options), .name = "residual"}, &add, &err));
 
-    /* Recorded once. A string is the name of an argument of the plan; a value is part of the call. */
-    must(sett_plan_make(s.device, NULL, &p, &err));
-    must(sett_plan_add(p, dense, "up", &err, "x", "w0", "b0", "h0"));
-    must(sett_plan_add(p, dense, "down", &err, "h0", "w1", "b1", "h1"));
-    must(sett_plan_add(p, add, "residual", &err, "x", "h1", "y", "scale"));
+    /* Recorded once. A string is the name of an argument of the graph; a value is part of the call. */
+    must(sett_graph_make(s.device, NULL, &p, &err));
+    must(sett_graph_add(p, dense, "up", &err, "x", "w0", "b0", "h0"));
+    must(sett_graph_add(p, dense, "down", &err, "h0", "w1", "b1", "h1"));
+    must(sett_graph_add(p, add, "residual", &err, "x", "h1", "y", "scale"));
 
     sett_buf W[2], B[2];
     for (int i = 0; i < 2; i++) {
@@ -107,8 +107,8 @@ int main(void)
         fill(w[i], WIDTH * WIDTH, 7u + (unsigned)i), fill(b[i], WIDTH, 9u + (unsigned)i);
         W[i] = upload(e, s, w[i], WIDTH, WIDTH), B[i] = upload(e, s, b[i], 1, WIDTH);
         B[i] = sett_buf_1d(B[i].data, SETT_F32, WIDTH);
-        snprintf(name, sizeof name, "w%d", i), sett_plan_set(p, name, &W[i]);
-        snprintf(name, sizeof name, "b%d", i), sett_plan_set(p, name, &B[i]);
+        snprintf(name, sizeof name, "w%d", i), sett_graph_set(p, name, &W[i]);
+        snprintf(name, sizeof name, "b%d", i), sett_graph_set(p, name, &B[i]);
     }
     sett_buf H0 = upload(e, s, y, ROWS, WIDTH), H1 = upload(e, s, y, ROWS, WIDTH);
     double worst = 0;
@@ -119,10 +119,10 @@ int main(void)
         fill(x, rows * WIDTH, (unsigned)r);
         sett_buf X = upload(e, s, x, rows, WIDTH), Y = upload(e, s, y, rows, WIDTH), h0 = sett_buf_2d(H0.data, SETT_F32, rows, WIDTH),
                  h1 = sett_buf_2d(H1.data, SETT_F32, rows, WIDTH);
-        sett_plan_set(p, "x", &X), sett_plan_set(p, "y", &Y), sett_plan_set(p, "h0", &h0), sett_plan_set(p, "h1", &h1);
-        sett_plan_set(p, "scale", scale);
-        must(sett_plan_commit(p, &err));
-        must(sett_plan_run(p, s, &err));
+        sett_graph_set(p, "x", &X), sett_graph_set(p, "y", &Y), sett_graph_set(p, "h0", &h0), sett_graph_set(p, "h1", &h1);
+        sett_graph_set(p, "scale", scale);
+        must(sett_graph_commit(p, &err));
+        must(sett_graph_run(p, s, &err));
         must(sett_memcpy(e, s, y, Y.data, sizeof *y * (size_t)rows * WIDTH));
         must(sett_sync(e, s));
         layer_in_c(x, w[0], b[0], h[0], rows), layer_in_c(h[0], w[1], b[1], h[1], rows);
@@ -131,20 +131,20 @@ int main(void)
         sett_free(e, s.device, X.data), sett_free(e, s.device, Y.data);
     }
 
-    /* What is wrong is refused before anything runs, and the plan stays as it was. */
+    /* What is wrong is refused before anything runs, and the graph stays as it was. */
     sett_buf narrow = sett_buf_2d(H0.data, SETT_F32, rows, WIDTH / 2);
-    sett_plan_set(p, "h0", &narrow);
-    if (sett_plan_commit(p, &err))
+    sett_graph_set(p, "h0", &narrow);
+    if (sett_graph_commit(p, &err))
         printf("refused: %s\n", err.text);
-    sett_plan_info info = {.size = sizeof info};
-    sett_plan_query(p, &info);
-    printf("plan: %d requests of %d calls, %s, worst error %g\n", REQUESTS, info.calls, info.graph ? "by one CUDA graph" : "call by call", worst);
-    if (info.graph)
-        printf("graphs made: %d, nodes updated: %d\n", (int)info.graphs, (int)info.updates);
+    sett_graph_info info = {.size = sizeof info};
+    sett_graph_query(p, &info);
+    printf("graph: %d requests of %d calls, %s, worst error %g\n", REQUESTS, info.calls, info.cuda_graph ? "by one CUDA graph" : "call by call", worst);
+    if (info.cuda_graph)
+        printf("CUDA graphs made: %d, nodes updated: %d\n", (int)info.cuda_graphs, (int)info.updates);
     for (int i = 0; i < 2; i++)
         sett_free(e, s.device, W[i].data), sett_free(e, s.device, B[i].data);
     sett_free(e, s.device, H0.data), sett_free(e, s.device, H1.data);
-    sett_plan_free(p);
+    sett_graph_free(p);
     sett_kernel_release(dense), sett_kernel_release(add);
     sett_engine_close(e);
     return worst > 1e-5;

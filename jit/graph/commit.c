@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ---- staging ------------------------------------------------------------------------------------------ */
-sett_status sett_plan_set_at(sett_plan *p, int arg, sett_bind value)
+sett_status sett_graph_set_at(sett_graph *p, int arg, sett_launch_arg value)
 {
     if (!p)
         return SETT_E_ARGUMENT;
@@ -16,10 +16,10 @@ sett_status sett_plan_set_at(sett_plan *p, int arg, sett_bind value)
         return SETT_E_BIND;
     }
     sett__slot *s = p->slot[arg];
-    if (value.kind == SETT_BIND_BUF && value.u.t) {
+    if (value.kind == SETT_LAUNCH_ARG_BUF && value.u.t) {
         s->buf = *value.u.t;
         value.u.t = &s->buf;
-    } else if (value.kind == SETT_BIND_STRUCT && value.u.p) {
+    } else if (value.kind == SETT_LAUNCH_ARG_STRUCT && value.u.p) {
         if (s->bytes && value.bytes == s->size)
             memcpy(s->bytes, value.u.p, value.bytes);
         value.u.p = s; /* what is of a wrong size is refused unread */
@@ -31,32 +31,32 @@ sett_status sett_plan_set_at(sett_plan *p, int arg, sett_bind value)
     return SETT_OK;
 }
 
-sett_status sett_plan_set_named(sett_plan *p, const char *name, sett_bind value)
+sett_status sett_graph_set_named(sett_graph *p, const char *name, sett_launch_arg value)
 {
-    const int arg = sett_plan_argument(p, name);
+    const int arg = sett_graph_argument(p, name);
     if (!p || arg >= 0)
-        return sett_plan_set_at(p, arg, value);
+        return sett_graph_set_at(p, arg, value);
     if (!*p->wrong_name)
         snprintf(p->wrong_name, sizeof p->wrong_name, "%s", name && *name ? name : "(none)");
     return SETT_E_BIND;
 }
 
-static sett_status check_staged(sett_plan *p, sett_error *err)
+static sett_status check_staged(sett_graph *p, sett_error *err)
 {
     const int wrong = p->wrong;
     p->wrong = -1;
     if (wrong == INT32_MAX)
-        return sett__error(err, SETT_E_BIND, "sett_plan_set: a value was staged for a negative index (no such name?)");
+        return sett__error(err, SETT_E_BIND, "sett_graph_set: a value was staged for a negative index (no such name?)");
     if (wrong >= 0)
-        return sett__error(err, SETT_E_BIND, "sett_plan_set: a value was staged for argument %d; the plan has %d", wrong, p->n_slot);
+        return sett__error(err, SETT_E_BIND, "sett_graph_set: a value was staged for argument %d; the graph has %d", wrong, p->n_slot);
     if (!*p->wrong_name)
         return SETT_OK;
-    sett__error(err, SETT_E_BIND, "sett_plan_set: a value was staged for \"%s\", which no call of the plan has", p->wrong_name);
+    sett__error(err, SETT_E_BIND, "sett_graph_set: a value was staged for \"%s\", which no call of the graph has", p->wrong_name);
     *p->wrong_name = 0;
     return SETT_E_BIND;
 }
 
-static void hand_out(sett_plan *p)
+static void hand_out(sett_graph *p)
 {
     for (int i = 0; i < p->n_slot; i++) {
         sett__slot *s = p->slot[i];
@@ -80,7 +80,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-sett_status sett__plan_blame(const sett_plan *p, int i, sett_status status, sett_error *err)
+sett_status sett__graph_blame(const sett_graph *p, int i, sett_status status, sett_error *err)
 {
     if (!err)
         return status;
@@ -111,7 +111,7 @@ static sett_status check_given(const sett__step *s, sett_error *err)
     return SETT_OK;
 }
 
-static sett_status bind_step(const sett_plan *p, sett__step *s, sett_error *err)
+static sett_status bind_step(const sett_graph *p, sett__step *s, sett_error *err)
 {
     sett__bound b;
     const sett__step_launch *was = sett__step_now(s);
@@ -134,12 +134,12 @@ static sett_status bind_step(const sett_plan *p, sett__step *s, sett_error *err)
     return SETT_OK;
 }
 
-static sett_status bind_steps(const sett_plan *p, sett_error *err)
+static sett_status bind_steps(const sett_graph *p, sett_error *err)
 {
     for (int i = 0; i < p->n_step; i++) {
         sett_status s = p->step[i]->changed ? bind_step(p, p->step[i], err) : SETT_OK;
         if (s)
-            return sett__plan_blame(p, i, s, err);
+            return sett__graph_blame(p, i, s, err);
     }
     return SETT_OK;
 }
@@ -162,55 +162,55 @@ static bool same_launch(const sett__step_launch *a, const sett__step_launch *b)
                                                     !memcmp(a->params, b->params, a->params_len)));
 }
 
-static bool graph_takes_all(const sett_plan *p)
+static bool graph_takes_all(const sett_graph *p)
 {
-    bool takes = p->graph && p->n_running == p->n_step;
+    bool takes = p->cuda_graph && p->n_running == p->n_step;
     for (int i = 0; i < p->n_step && takes; i++)
-        takes = !p->step[i]->changed || sett__graph_takes(p->graph, i, shot_of(sett__step_next(p->step[i])));
+        takes = !p->step[i]->changed || sett__cuda_graph_takes(p->cuda_graph, i, shot_of(sett__step_next(p->step[i])));
     return takes;
 }
 
 /* What the graph's nodes launch from this commit on; how many launch something. */
-static int fill_nodes(sett_plan *p)
+static int fill_nodes(sett_graph *p)
 {
     int launches = 0;
     for (int i = 0; i < p->n_step; i++) {
         sett__step *s = p->step[i];
         sett__step_launch *m = coming(s);
-        p->node[i] = (sett__graph_node){shot_of(m), m->params, !s->changed || same_launch(sett__step_now(s), m)};
+        p->node[i] = (sett__cuda_graph_node){shot_of(m), m->params, !s->changed || same_launch(sett__step_now(s), m)};
         launches += !m->empty;
     }
     return launches;
 }
 
-static sett_status make_graph(sett_plan *p, sett_error *err)
+static sett_status make_graph(sett_graph *p, sett_error *err)
 {
-    sett__graph *graph = NULL;
+    sett__cuda_graph *graph = NULL;
     int failed = -1;
-    sett_status s = fill_nodes(p) ? sett__graph_make(p->runtime->cuda, p->device, p->n_step, p->node, &graph, &failed, err) : SETT_OK;
+    sett_status s = fill_nodes(p) ? sett__cuda_graph_make(p->runtime->cuda, p->device, p->n_step, p->node, &graph, &failed, err) : SETT_OK;
     if (s)
-        return failed < 0 ? s : sett__plan_blame(p, failed, s, err);
-    sett__graph_free(p->graph);
-    p->graph = graph;
-    p->graphs += graph != NULL;
+        return failed < 0 ? s : sett__graph_blame(p, failed, s, err);
+    sett__cuda_graph_free(p->cuda_graph);
+    p->cuda_graph = graph;
+    p->cuda_graphs += graph != NULL;
     return SETT_OK;
 }
 
 /* Where the driver refuses, the graph has some of either: it goes, and runs launch what they launched before. */
-static sett_status update_graph(sett_plan *p, sett_error *err)
+static sett_status update_graph(sett_graph *p, sett_error *err)
 {
     int set, failed;
     fill_nodes(p);
-    sett_status s = sett__graph_set(p->graph, p->node, &set, &failed, err);
+    sett_status s = sett__cuda_graph_set(p->cuda_graph, p->node, &set, &failed, err);
     p->updates += (uint64_t)set;
     if (!s)
         return SETT_OK;
-    sett__graph_free(p->graph);
-    p->graph = NULL;
-    return failed < 0 ? s : sett__plan_blame(p, failed, s, err);
+    sett__cuda_graph_free(p->cuda_graph);
+    p->cuda_graph = NULL;
+    return failed < 0 ? s : sett__graph_blame(p, failed, s, err);
 }
 
-static sett_status renew_graph(sett_plan *p, sett_error *err)
+static sett_status renew_graph(sett_graph *p, sett_error *err)
 {
     if (p->device == SETT_CPU || p->launches || !p->n_step || !sett__cuda_graphs(p->runtime->cuda))
         return SETT_OK;
@@ -218,7 +218,7 @@ static sett_status renew_graph(sett_plan *p, sett_error *err)
 }
 
 /* ---- commit ------------------------------------------------------------------------------------------------- */
-static void take_over(sett_plan *p)
+static void take_over(sett_graph *p)
 {
     for (int i = 0; i < p->n_step; i++) {
         p->step[i]->now ^= p->step[i]->changed;
@@ -228,12 +228,12 @@ static void take_over(sett_plan *p)
     p->committed = true;
 }
 
-sett_status sett_plan_commit(sett_plan *p, sett_error *err)
+sett_status sett_graph_commit(sett_graph *p, sett_error *err)
 {
     int saved = errno;
     if (!p)
-        return sett__error(err, SETT_E_ARGUMENT, "sett_plan_commit: the plan is NULL");
-    sett_status s = p->runtime ? sett__runtime_check(p->runtime, "sett_plan_commit", err) : SETT_OK;
+        return sett__error(err, SETT_E_ARGUMENT, "sett_graph_commit: the graph is NULL");
+    sett_status s = p->runtime ? sett__runtime_check(p->runtime, "sett_graph_commit", err) : SETT_OK;
     if (!s)
         s = check_staged(p, err);
     if (!s) {

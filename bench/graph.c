@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans beside the driver's own graph: 100 launches of an empty kernel of three buffers each. Replays of a plan and of a graph that was captured
+/* Graphs beside the driver's own graph: 100 launches of an empty kernel of three buffers each. Replays of a graph and of a graph that was captured
  * of raw launches, in turn in one run: wall time a launch of 20 replays that are waited for, and host time to issue one. Then 300 buffers rebound: staged
  * and committed, beside cuGraphExecKernelNodeSetParams alone with blocks that are packed already; and one buffer of 300. Medians (p10, p90).
  * FAKE_CUDA_GPUS=1 LD_LIBRARY_PATH=build/release/fake gives it a driver that returns at once: what is left is our own. */
@@ -18,7 +18,7 @@ typedef struct state {
     int (*stream)(void **, unsigned), (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long);
     int (*replay)(void *, void *), (*nodes)(void *, void **, size_t *), (*get)(void *, node_params *), (*set)(void *, void *, const node_params *);
     int (*wait)(void *);
-    sett_plan *plan, *launches;
+    sett_graph *graph, *launches;
     sett_stream on;
     void *kernel, *exec, *node[CALLS];
     node_params params[CALLS];
@@ -84,20 +84,20 @@ static void make_raw(state *s)
         check(s->get(s->node[i], &s->params[i]));
 }
 
-static void make_plan(state *s, sett_kernel *k, bool launches, sett_plan **p)
+static void make_graph(state *s, sett_kernel *k, bool launches, sett_graph **p)
 {
     sett_error err;
     char name[BUFS][12];
-    const sett_plan_options o = {.size = sizeof o, .launches = launches};
-    must(sett_plan_make(0, &o, p, &err), &err);
+    const sett_graph_options o = {.size = sizeof o, .launches = launches};
+    must(sett_graph_make(0, &o, p, &err), &err);
     for (int i = 0; i < CALLS; i++) {
         for (int j = 0; j < BUFS; j++)
             snprintf(name[j], sizeof name[j], "b%d.%d", i, j);
-        must(sett_plan_add(*p, k, NULL, &err, name[0], name[1], name[2]), &err);
+        must(sett_graph_add(*p, k, NULL, &err, name[0], name[1], name[2]), &err);
         for (int j = 0; j < BUFS; j++)
-            s->arg[BUFS * i + j] = sett_plan_argument(*p, name[j]), sett_plan_set(*p, name[j], &s->buf[0][BUFS * i + j]);
+            s->arg[BUFS * i + j] = sett_graph_argument(*p, name[j]), sett_graph_set(*p, name[j], &s->buf[0][BUFS * i + j]);
     }
-    must(sett_plan_commit(*p, &err), &err);
+    must(sett_graph_commit(*p, &err), &err);
 }
 
 /* ---- what is timed, in us ---------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static void replay(state *s, int way)
     if (way == 0)
         check(s->replay(s->exec, s->on.handle));
     else
-        must(sett_plan_run(way == 1 ? s->plan : s->launches, s->on, &err), &err);
+        must(sett_graph_run(way == 1 ? s->graph : s->launches, s->on, &err), &err);
 }
 static double wall(state *s, int way, int round)
 {
@@ -139,10 +139,10 @@ static double rebind(state *s, int way, int round)
         }
         return now_us() - t;
     }
-    sett_plan *p = way == 3 ? s->launches : s->plan;
+    sett_graph *p = way == 3 ? s->launches : s->graph;
     for (int i = 0; i < n; i++)
-        sett_plan_set_at(p, s->arg[i], sett_bind_t(&s->buf[set][i]));
-    must(sett_plan_commit(p, &err), &err);
+        sett_graph_set_at(p, s->arg[i], sett_launch_arg_buf(&s->buf[set][i]));
+    must(sett_graph_commit(p, &err), &err);
     return now_us() - t;
 }
 
@@ -170,7 +170,7 @@ int main(void)
     sett_kernel_info info = {.size = sizeof info};
     must(sett_engine_open(&e, NULL, &err), &err);
     if (sett_default_device(e) < 0)
-        return puts("plan: skipped: no GPU"), 0;
+        return puts("graph: skipped: no GPU"), 0;
     must(sett_compile(e, empty, &o, &k, &err), &err);
     must(sett_kernel_query(k, &info), NULL);
     check(!driver_start(&s.drv) || !(s.kernel = driver_kernel(&s.drv, info.cubin)));
@@ -178,13 +178,13 @@ int main(void)
     check(s.stream(&s.on.handle, 1));
     for (int i = 0; i < 2 * CALLS * BUFS; i++)
         s.buf[i % 2][i / 2] = sett_buf_1d(sett_alloc(e, 0, 256), SETT_F32, 64);
-    make_plan(&s, k, false, &s.plan), make_plan(&s, k, true, &s.launches);
+    make_graph(&s, k, false, &s.graph), make_graph(&s, k, true, &s.launches);
     make_raw(&s);
     printf("| %d launches of an empty kernel, us | median (p10, p90) |\n| --- | --- |\n", CALLS);
-    print(&s, "a launch, of replays that are waited for", 3, (const char *const[]){"raw cuGraphLaunch", "sett_plan_run", "sett_plan_run, .launches"}, wall);
-    print(&s, "issue of one replay", 3, (const char *const[]){"raw cuGraphLaunch", "sett_plan_run", "sett_plan_run, .launches"}, issue);
-    print(&s, "rebinding", 4, (const char *const[]){"100 x cuGraphExecKernelNodeSetParams, packed before", "300 buffers of a plan", "1 buffer of a plan", "300 buffers, .launches"}, rebind);
-    sett_plan_free(s.plan), sett_plan_free(s.launches);
+    print(&s, "a launch, of replays that are waited for", 3, (const char *const[]){"raw cuGraphLaunch", "sett_graph_run", "sett_graph_run, .launches"}, wall);
+    print(&s, "issue of one replay", 3, (const char *const[]){"raw cuGraphLaunch", "sett_graph_run", "sett_graph_run, .launches"}, issue);
+    print(&s, "rebinding", 4, (const char *const[]){"100 x cuGraphExecKernelNodeSetParams, packed before", "300 buffers of a graph", "1 buffer of a graph", "300 buffers, .launches"}, rebind);
+    sett_graph_free(s.graph), sett_graph_free(s.launches);
     sett_kernel_release(k);
     sett_engine_close(e);
     return 0;

@@ -7,13 +7,13 @@
  *
  * The call visits every coordinate of a static layout, so these facts are proven. Of a layout with dynamic strides only
  * the width is known, as far as divisibility proves it; the kernel's report says the same of such an access. */
-#ifndef SETT_FACTS_H
-#define SETT_FACTS_H
+#ifndef SETT_COST_H
+#define SETT_COST_H
 #include <sett/arg.h>
 
 #ifndef __cplusplus
 
-typedef struct sett_facts {
+typedef struct sett_cost {
     /* Every coordinate was visited. false: some strides are dynamic, and only threads, values, width, width_bytes,
      * accesses and alignment are set. */
     bool exact;
@@ -41,23 +41,23 @@ typedef struct sett_facts {
     int64_t sectors_all;      /* sectors of all requests together */
     int bank_ways;            /* shared memory, 32 banks of 4 bytes: most distinct words that one bank serves in one
                                * pass; 1: no conflict. A pass is 32 lanes of up to 4 bytes, 16 of 8, 8 of 16 */
-} sett_facts;
+} sett_cost;
 
-/* sett_layout_facts(tv, .tensor = a, .dtype = SETT_F16). layout maps (thread,value) to an index of the tensor's
+/* sett_access_cost(tv, .tensor = a, .dtype = SETT_F16). layout maps (thread,value) to an index of the tensor's
  * elements, which lie as the tensor's layout says; without a tensor, to an offset.
  * .align: alignment of the address of offset 0 in bytes, a power of two; default 16.
  * The facts live in the build. They are never NULL, and all zero after an error. SETT_E_STATIC: a dynamic extent, or a
  * swizzle of dynamic strides. SETT_E_LIMIT: more than 2^20 coordinates. SETT_E_SHAPE: an index outside the tensor, or
  * an offset that is no number. SETT_E_DTYPE: an element whose bits are no power of two. */
-typedef struct sett_facts_args {
+typedef struct sett_access_cost_args {
     size_t size;
     const sett_layout *layout, *tensor;
     sett_dtype dtype;
     int align;
-} sett_facts_args;
-SETT_API const sett_facts *sett_layout_facts_at(sett_site, const sett_facts_args *);
-#define sett_layout_facts(...) \
-    sett_layout_facts_at(SETT_HERE, &(sett_facts_args){.size = sizeof(sett_facts_args), .layout = __VA_ARGS__})
+} sett_access_cost_args;
+SETT_API const sett_cost *sett_access_cost_at(sett_site, const sett_access_cost_args *);
+#define sett_access_cost(...) \
+    sett_access_cost_at(SETT_HERE, &(sett_access_cost_args){.size = sizeof(sett_access_cost_args), .layout = __VA_ARGS__})
 
 #endif /* __cplusplus */
 #endif
