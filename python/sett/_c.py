@@ -264,16 +264,19 @@ for _id in range(1, 256):
     DTYPES[_name] = _id
 DTYPE_NAMES = {v: k for k, v in DTYPES.items()}
 # Names of frameworks, that of the type in sett.
-ALIASES = {"bool": "i1", "bool_": "i1", "half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16"}
+ALIASES = {"bool": "i1", "bool_": "i1", "half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16", "longlong": "i64", "ulonglong": "u64"}
 ALIASES.update({f"int{n}": f"i{n}" for n in (4, 8, 16, 32, 64)})
 ALIASES.update({f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)})
 ALIASES.update({f"{word}{n}": f"f{n}" for word in ("float", "fp") for n in (16, 32, 64)})
 ALIASES.update({"float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU", "float4_e2m1fn": "f4E2M1FN"})
+# Python's own types mean what NumPy means by them.
+BUILTINS = {float: "f64", int: "i64", bool: "i1"}
 
 
 def dtype_id(d) -> int:
-    """The id of "bf16", torch.bfloat16, numpy.dtype("float32"), numpy.float32 ..."""
-    name = d if isinstance(d, str) else getattr(d, "__name__", None) or str(d)
+    """The id of "bf16", torch.bfloat16, numpy.dtype("float32"), numpy.float32, float ..."""
+    name = d if isinstance(d, str) else BUILTINS.get(d) if isinstance(d, type) else None
+    name = name or getattr(d, "__name__", None) or str(d)
     name = name.rpartition(".")[2]
     name = ALIASES.get(name, name)
     if name not in DTYPES:

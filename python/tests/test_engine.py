@@ -136,8 +136,23 @@ class Families(Case):
         e = engine()
         for name, dtype in (("i8", np.int8), ("f16", np.float16), ("i8", np.dtype("i1"))):
             self.assertEqual(*(e.compile(sett.kernels.gemm_wgmma, target="cpu", dtype=t).key for t in (name, dtype)))
-        with self.refused(Status.E_DTYPE, "option dtype is an integer or an element type, <class 'int'> is neither"):
-            e.compile(sett.kernels.gemm_wgmma, target="cpu", dtype=int)
+        for dtype in (complex, str, object, np.complex64, np.longdouble):
+            with self.refused(Status.E_DTYPE, f"option dtype is an integer or an element type, {dtype!r} is neither"):
+                e.compile(sett.kernels.gemm_wgmma, target="cpu", dtype=dtype)
+
+    def test_types_of_python_are_those_of_numpy(self):
+        for dtype in (float, int, bool, np.longlong, np.ulonglong):
+            self.assertEqual(_c.dtype_id(dtype), _c.dtype_id(np.dtype(dtype)), dtype)
+        x, y = np.arange(5) + 0.1, np.zeros(5)
+        k = engine().compile(family("scale"), target="cpu", dtype=float)
+        k(x, y)
+        self.assertEqual((k.params[0].dtype, y.tolist()), ("f64", (2 * x).tolist()))
+        self.assertEqual(engine().compile(family("scale"), target="cpu", dtype=int).params[0].dtype, "i64")
+        scale = engine().compile(family("scale"), target="cpu", dtype="f64")
+        scale(sett.view(x.view("u8"), float), y)
+        for dtype in (complex, bytes):
+            with self.refused(Status.E_DTYPE, f"{dtype!r} is no element type of sett"):
+                sett.view(x, dtype)
 
     def test_a_file_beside_the_program(self):
         self.addCleanup(os.chdir, os.getcwd())
