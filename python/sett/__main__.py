@@ -3,6 +3,7 @@
 
 import importlib.metadata
 import os
+import signal
 import sys
 
 
@@ -19,6 +20,7 @@ def packages() -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that ends ends this program, and the command below, as any of Unix
     here = os.path.dirname(os.path.abspath(__file__))
     if sys.argv[1:] == ["include"]:
         print(os.path.join(here, "include"))

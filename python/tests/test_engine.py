@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -387,6 +388,17 @@ class Command(Case):
         self.assertIn(run.returncode, (0, 5), run.stderr)  # 5: no GPU
         for text in ("python: ", f"sett for Python: {sett.__version__}", f"numpy: {np.__version__}", "compile to PTX", "works"):
             self.assertIn(text, run.stdout)
+
+    def test_a_reader_that_ends(self):
+        """`| head -1`: the program ends by SIGPIPE, as others of Unix do, wherever it is."""
+        for words in (["doctor"], ["include"], ["layout", "(4,2):(1,4)"]):
+            for python in ([sys.executable], [sys.executable, "-u"]):
+                reader, writer = os.pipe()
+                os.close(reader)
+                with open(writer, "wb") as gone:
+                    run = subprocess.run([*python, "-m", "sett", *words], env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+                        stdout=gone, stderr=subprocess.PIPE, text=True)
+                self.assertEqual((run.returncode, run.stderr), (-signal.SIGPIPE, ""), words)
 
     def test_the_command(self):
         self.assertEqual(self.run_sett("include").stdout.strip(), sett.include_dir())
