@@ -494,6 +494,8 @@ class Engine:
         ptx_only: bool = False,
     ) -> Kernel:
         """The kernel of a tape, its text or its bytes: what `sett compile --emit tape` writes."""
+        if isinstance(tape, str) and "\0" in tape:
+            raise ValueError(f"the tape is text and holds a NUL (character {tape.index(chr(0))})")
         data = tape.encode() if isinstance(tape, str) else bytes(tape)
         options, keep = self._compile_options(name, target or self.target(), opt_level, line_info, ptx_only, None)
         kernel = self._made(_c.lib.sett_compile_tape, data, len(data), C.byref(options))

@@ -192,6 +192,9 @@ class Families(Case):
         again(x, y, 3.0)
         self.assertEqual((y[8], again.name), (4, "again"))
         self.assertNotEqual(k.key, again.key)
+        for at in (0, 20, len(text)):
+            with self.assertRaisesRegex(ValueError, rf"the tape is text and holds a NUL \(character {at}\)"):
+                engine().compile_tape(text[:at] + "\0" + text[at:], target="cpu")
 
 
 ASSEMBLER = """#!/bin/sh
