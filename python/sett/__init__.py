@@ -33,6 +33,7 @@ from ._engine import view as view  # noqa: E402
 from . import kernels as kernels  # noqa: E402
 
 Call = _fast.Call
+Graph = _fast.Graph
 __version__: str = _c.lib.sett_version().decode()
 
 

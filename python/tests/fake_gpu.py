@@ -180,6 +180,37 @@ class Gpu(Case):
         self.kernel.prepare(x, y)()
         self.assertEqual((launched, seen, x.words[0]["stream"]), ([self.on(1)] * 2, [1] * 3, handle))
 
+    def test_graphs(self):
+        handle = streams[1] = self.made[1][0]
+        for first in (Tensor(1), None):
+            g, y = sett.Graph(None if first else 1), Tensor(1)
+            g.add(self.kernel, first or "x", "y")
+            g.add(self.kernel, "y", "z")
+            self.assertEqual((g.device, g.cuda_graph), (1, False))
+            g.set(y=y, z=y)
+            if not first:
+                g["x"] = y
+            g.commit()
+            self.assertEqual((g.cuda_graph, g.cuda_graphs, g.updates, asked, launched), (True, 1, 0, [], []))
+            g.run()
+            self.assertEqual((asked, launched), ([(2, 1)], [self.on(1)] * 2))
+            g.run(stream=handle)
+            g["z"] = Tensor(1)
+            g.commit()
+            g.run(types.SimpleNamespace(cuda_stream=handle))
+            self.assertEqual((g.cuda_graphs, g.updates, asked, launched), (1, 1, [(2, 1)], [self.on(1)] * 6))
+            with self.refused(Status.E_NO_DEVICE, 'the tensor is in memory of GPU 0, and the tensors before it of GPU 1 (Y is "y")'):
+                g["y"] = Tensor(0)
+            asked.clear(), launched.clear()
+        with sett.Graph(launches=True) as g:
+            g.add(self.kernel, "x", "y")
+            self.assertEqual(g.device, 0)
+            x = Exported(0)
+            g.set(x=x, y=x)
+            g.commit()
+            g.run()
+            self.assertEqual((g.cuda_graph, g.cuda_graphs, launched, x.words[0]["stream"]), (False, 0, [self.on(0)], 1))
+
     def test_what_is_refused(self):
         x, y = Tensor(0), Tensor(1)
         with self.refused(Status.E_NO_DEVICE, "scale: Y (argument 1): the tensor is in memory of GPU 1, and the tensors before it of GPU 0"):

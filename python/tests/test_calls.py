@@ -363,6 +363,8 @@ class Prepared(Case):
     def test_it_cannot_be_made_otherwise(self):
         with self.assertRaises(TypeError):
             sett.Call()
+        with self.assertRaisesRegex(ValueError, "embedded null character"):
+            scale().prepare(np.zeros(3, "f4"), **{"Y\0": np.zeros(3, "f4")})
         with self.refused(Status.E_BIND, "scale: Y (argument 1) was never given"):
             scale().prepare(np.zeros(3, "f4"))
 

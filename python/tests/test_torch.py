@@ -85,6 +85,26 @@ class Calls(Torch):
         self.near(z, 2 * x)
 
 
+    def test_graphs(self):
+        x, y, z = self.tensor(40), torch.zeros(40, device=DEVICE), torch.zeros(40, device=DEVICE)
+        g = sett.Graph()
+        g.add(compile_(family("scale")), x, "half")
+        g.add(compile_(sett.kernels.axpy, dtype="f32"), "half", "out", "a")
+        g.set(half=y, out=z, a=3)
+        g.commit()
+        g.run()
+        x.fill_(1)
+        g.run()
+        z.zero_()
+        g["half"] = torch.zeros_like(y)
+        g.commit()
+        g.run()
+        self.near(z, 6 * x)
+        with self.refused(Status.E_SHAPE, '(X is "half", Y is "out")'):
+            g["out"] = z[:30]
+            g.commit()
+
+
 class Operations(Torch):
     def setUp(self):
         self.softmax = operation(lambda X: softmax_of(X.dtype, X.shape[1]), outputs={"Y": "X"}, schema="(Tensor X) -> Tensor")
