@@ -24,12 +24,12 @@ void free_object(PyObject *o)
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
-/* Kernel(module, address, engine): takes over the reference. */
+/* Kernel(module, address, engine, options): takes over the reference. */
 static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
-    PyObject *module, *address, *engine;
+    PyObject *module, *address, *engine, *options;
     (void)names;
-    if (!PyArg_ParseTuple(args, "OOO", &module, &address, &engine))
+    if (!PyArg_ParseTuple(args, "OOOO", &module, &address, &engine, &options))
         return NULL;
     sett_kernel *handle = PyLong_AsVoidPtr(address);
     state *st = PyModule_GetState(module);
@@ -41,7 +41,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *names)
         return NULL;
     sett_kernel_info info = {.size = sizeof info};
     sett_kernel_query(handle, &info);
-    k->module = Py_NewRef(module), k->engine = Py_NewRef(engine);
+    k->module = Py_NewRef(module), k->engine = Py_NewRef(engine), k->options = Py_NewRef(options);
     k->st = st, k->kernel = handle, k->name = info.name, k->n_param = n;
     k->device = strcmp(info.target, "cpu") ? SETT_DEFAULT_DEVICE : SETT_CPU;
     for (int i = 0; i < n && i < ARGUMENTS; i++) {
@@ -60,6 +60,7 @@ static int kernel_traverse(PyObject *o, visitproc visit, void *arg)
     Py_VISIT((PyObject *)Py_TYPE(o));
     Py_VISIT(((kernel *)o)->module);
     Py_VISIT(((kernel *)o)->engine);
+    Py_VISIT(((kernel *)o)->options);
     return 0;
 }
 
@@ -73,6 +74,7 @@ static void kernel_free(PyObject *o)
         Py_END_ALLOW_THREADS
     }
     Py_CLEAR(k->engine);
+    Py_CLEAR(k->options);
     Py_CLEAR(k->module);
     free_object(o);
 }
@@ -108,6 +110,12 @@ static PyObject *kernel_engine(PyObject *self, void *unused)
 {
     (void)unused;
     return Py_NewRef(((kernel *)self)->engine);
+}
+
+static PyObject *kernel_options(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(((kernel *)self)->options);
 }
 
 /* ---- prepared calls -------------------------------------------------------------------------------------- */
@@ -358,17 +366,40 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyGetSetDef kernel_members[] = {
     {"address", kernel_address, NULL, "The sett_kernel *, as an integer, for calls of the C library.", NULL},
     {"engine", kernel_engine, NULL, "The engine that it is of.", NULL},
+    {"_options", kernel_options, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 #define METHOD(f) (PyCFunction)(void (*)(void))f
+/* A method of that name has a docstring; Py_tp_call is what runs. */
+#define CALL(f, doc) {"__call__", METHOD(f), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, doc}
+#define SIGNALS_DOC \
+    "What a handler of signals or a print function of the engine raises meanwhile, such as KeyboardInterrupt, ends a launch on the CPU and is\n" \
+    "raised here.\n"
 static PyMethodDef kernel_methods[] = {
+    CALL(kernel_call,
+        "__call__($self, /, *arguments, stream=None, **by_name)\n--\n\nChecks the arguments and launches the kernel.\n\n"
+        "arguments, by_name: in order of declaration or by name, as .params lists them; behind them the symbols that no tensor gives, as integers.\n"
+        "    A tensor is whatever has DLPack (PyTorch, NumPy, CuPy, JAX, sett.view); extents and strides count elements. All lie on one device, and\n"
+        "    nothing is copied. A number is an int, a float, or what converts to one. A struct is bytes, or what bytes() takes.\n"
+        "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that the framework of the first tensor works on.\n\n"
+        "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"
+        "returns.\n\n"
+        "Raises sett.Error, whose .status says what is wrong: E_BIND (too few, too many, unknown names), E_DTYPE, E_RANK, E_SHAPE, E_DIVIDE, E_ALIGN,\n"
+        "E_RANGE (a number that its type cannot hold, memory that the engine knows to end before), E_ARGUMENT (a read-only tensor that the\n"
+        "kernel writes), E_NO_DEVICE, E_TARGET, E_CAPTURING (call .load() before), E_CANCELLED, E_FAULT, E_CLOSED; TypeError: what is no stream.\n" SIGNALS_DOC),
     {"prepare", METHOD(kernel_prepare), METH_VARARGS | METH_KEYWORDS,
         "prepare(*arguments, **by_name) -> Call\n\nChecks the arguments once and loads the kernel; calls of the result only launch."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot kernel_slots[] = {{Py_tp_new, (void *)kernel_new}, {Py_tp_dealloc, (void *)kernel_free}, {Py_tp_traverse, (void *)kernel_traverse}, {Py_tp_call, (void *)kernel_call},
-    {Py_tp_getset, kernel_members}, {Py_tp_methods, kernel_methods},
-    {Py_tp_doc, "kernel(*arguments, stream=None, **by_name): checks the arguments and launches."}, {0, NULL}};
+    {Py_tp_getset, kernel_members}, {Py_tp_methods, kernel_methods}, {0, NULL}};
 static PyGetSetDef call_members[] = {{"kernel", call_kernel, NULL, "Its kernel.", NULL}, {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef call_methods[] = {
+    CALL(call_run,
+        "__call__($self, /, stream=None)\n--\n\nLaunches with the arguments of the last bind, without another check of them.\n\n"
+        "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core, of the device that the call was prepared for; None: the one that\n"
+        "    the framework of the first tensor works on.\n\n"
+        "On a GPU the launch is asynchronous; on the CPU it has ended when the call returns.\n\n"
+        "Raises sett.Error: E_ARGUMENT (another thread is in this call), E_NO_DEVICE (a stream of another device), E_CLOSED, E_DRIVER, and on the CPU\n"
+        "E_FAULT, E_CANCELLED, E_RANGE (memory that was freed since); TypeError: what is no stream.\n" SIGNALS_DOC),
     {"bind", METHOD(call_bind), METH_VARARGS | METH_KEYWORDS,
         "bind(*arguments, **by_name)\n\nReplaces arguments, the first ones or those named, and checks all together. After an error the\n"
         "call has the arguments that it had before."},
@@ -380,7 +411,8 @@ static PyMethodDef view_methods[] = {
     {"__dlpack__", METHOD(view_dlpack), METH_VARARGS | METH_KEYWORDS, "The tensor's, as elements of the view's type."},
     {"__dlpack_device__", view_dlpack_device, METH_NOARGS, "The tensor's."}, {NULL, NULL, 0, NULL}};
 static PyType_Slot view_slots[] = {{Py_tp_methods, view_methods}, {Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_traverse, (void *)view_traverse}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
-static PyType_Spec kernel_spec = {"sett._fast.Kernel", sizeof(kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, kernel_slots};
+/* Python adds the rest of its members (_engine.py). */
+static PyType_Spec kernel_spec = {"sett.Kernel", sizeof(kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, kernel_slots};
 static PyType_Spec call_spec = {"sett.Call", sizeof(call), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, call_slots};
 static PyType_Spec view_spec = {"sett.View", sizeof(view), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, view_slots};
 

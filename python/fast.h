@@ -36,7 +36,7 @@ typedef struct want {
 } want;
 typedef struct kernel {
     PyObject_HEAD
-    PyObject *module, *engine;
+    PyObject *module, *engine, *options; /* options: of its family, by name */
     state *st; /* the module's */
     sett_kernel *kernel;
     const char *name;

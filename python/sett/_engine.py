@@ -7,12 +7,13 @@ import os
 import struct
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from . import _c, _fast, _streams
 from ._c import Error, Status
 
 Path = Union[str, bytes, "os.PathLike[str]"]
+_Type = TypeVar("_Type", bound=type)
 CPU = -1
 """The device number of the CPU; GPUs count from 0."""
 
@@ -143,6 +144,19 @@ class Param(NamedTuple):
     bytes: int
 
 
+def _completes(kind: type) -> Callable[[_Type], _Type]:
+    """Gives the members of a class to a type of C, which takes its place: a subclass made by Python is called by a slower path."""
+
+    def complete(members: _Type) -> _Type:
+        for name, member in vars(members).items():
+            if name not in ("__module__", "__slots__"):
+                setattr(kind, name, member)
+        return kind  # type: ignore[return-value]
+
+    return complete
+
+
+@_completes(_fast.Kernel)
 class Kernel(_fast.Kernel):
     """A compiled kernel, made by an engine.
 
@@ -151,7 +165,7 @@ class Kernel(_fast.Kernel):
     the stream that the tensors' framework works on now, or on `stream`. On the CPU it has ended when the call returns; what a handler of
     signals or the engine's print function raises meanwhile, as KeyboardInterrupt, ends it early."""
 
-    __slots__ = ("_options",)
+    __slots__ = ()
 
     @property
     def info(self) -> Dict[str, Any]:
@@ -514,9 +528,7 @@ class Engine:
     def _made(self, call: Any, *arguments: Any, options: Optional[Dict[str, Any]] = None) -> Kernel:
         handle = _c.P()
         self._check(call, *arguments, C.byref(handle))
-        kernel = Kernel(_fast, handle.value, self)
-        kernel._options = options or {}
-        return kernel
+        return Kernel(_fast, handle.value, self, options or {})
 
     # -- the cache
     @property

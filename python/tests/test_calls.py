@@ -4,7 +4,9 @@
 import contextlib
 import ctypes
 import gc
+import inspect
 import os
+import pydoc
 import signal
 import sys
 import threading
@@ -367,6 +369,26 @@ class Prepared(Case):
             scale().prepare(np.zeros(3, "f4"), **{"Y\0": np.zeros(3, "f4")})
         with self.refused(Status.E_BIND, "scale: Y (argument 1) was never given"):
             scale().prepare(np.zeros(3, "f4"))
+
+
+class Help(Case):
+    def test_what_calling_does(self):
+        """Arguments, units, errors: help(obj.__call__) is of use for each public class whose objects are called."""
+        x, y = floats()
+        k = scale()
+        objects = {sett.Kernel: k, sett.Call: k.prepare(x, y)}
+        self.assertEqual(set(objects), {c for c in vars(sett).values() if isinstance(c, type) and
+            any("__call__" in vars(b) for b in c.__mro__)})
+        for kind, o in objects.items():
+            text = pydoc.plain(pydoc.render_doc(o.__call__))
+            for word in ("stream", "Raises sett.Error", "E_", "asynchronous", "KeyboardInterrupt"):
+                self.assertIn(word, text, kind)
+        text = pydoc.plain(pydoc.render_doc(k.__call__))
+        for word in ("*arguments", "**by_name", "count elements", "DLPack", "bytes", "E_SHAPE", "E_CAPTURING"):
+            self.assertIn(word, text)
+        self.assertEqual(str(inspect.signature(k.__call__)), "(*arguments, stream=None, **by_name)")
+        k.__call__(x, Y=y)
+        self.assertEqual(y[9], 18)
 
 
 class Threads(Case):
