@@ -88,6 +88,20 @@ static want want_of(const taken *t, int i)
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */
+/* Stands for the table of a type whose tensors have no memory. */
+static const DLPackExchangeAPI no_memory;
+
+/* PyTorch's fake tensors, with which torch.compile traces, are of the type of tensors, and warn when they are asked for a pointer. */
+static bool is_fake(PyTypeObject *type)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__"), *name = PyObject_GetAttrString((PyObject *)type, "__name__");
+    const char *where = module && PyUnicode_Check(module) ? text_of(module) : NULL, *what = name ? text_of(name) : NULL;
+    const bool fake = where && what && !strncmp(where, "torch.", 6) && !strcmp(what, "FakeTensor");
+    Py_XDECREF(module), Py_XDECREF(name);
+    PyErr_Clear();
+    return fake;
+}
+
 /* The table of a type, asked once a type. NULL: it has none, or an error is set. */
 static const DLPackExchangeAPI *find_producer(state *st, PyTypeObject *type)
 {
@@ -102,7 +116,9 @@ static const DLPackExchangeAPI *find_producer(state *st, PyTypeObject *type)
     if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
         api = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     Py_XDECREF(capsule);
-    if (api && (api->header.version.major != DLPACK_MAJOR_VERSION || !api->dltensor_from_py_object_no_sync))
+    if (is_fake(type))
+        api = &no_memory;
+    else if (api && (api->header.version.major != DLPACK_MAJOR_VERSION || !api->dltensor_from_py_object_no_sync))
         api = NULL;
     if (st->n_producers < PRODUCERS)
         st->producer[st->n_producers++] = (struct producer){(PyTypeObject *)Py_NewRef((PyObject *)type), api};
@@ -286,6 +302,8 @@ int take(taken *t, int i, PyObject *arg)
         return why ? refuse(t, i, SETT_E_DTYPE, why) : 0;
     }
     const DLPackExchangeAPI *api = find_producer(t->k->st, type);
+    if (api == &no_memory)
+        return refuse(t, i, SETT_E_BIND, "a FakeTensor has no memory: torch.compile traces a kernel as an operation of sett.torch.custom_op");
     if (api) {
         DLTensor tensor;
         return api->dltensor_from_py_object_no_sync(arg, &tensor) ? -1 : bind_tensor(t, i, &tensor, (origin){api, (PyObject *)type});

@@ -279,6 +279,16 @@ class Protocol(Case):
         with self.refused(Status.E_BIND, "scale: X (argument 0): its __dlpack_device__ gave no device"):
             scale()(Producer(lambda **_: x.__dlpack__(), device=3), y)
 
+    def test_a_fake_tensor_is_not_asked_for_its_memory(self):
+        """As torch.compile traces with: PyTorch warns of what asks it for a pointer."""
+        asked = []
+        fake = type("FakeTensor", (Producer,), {"__module__": "torch._subclasses.fake_tensor"})(lambda **words: asked.append(words))
+        x, y = floats()
+        for call in (lambda: scale()(x, fake), lambda: scale().prepare(x, fake), lambda: scale().prepare(x, y).bind(Y=fake), lambda: scale()(x, sett.view(fake, "f32"))):
+            with self.refused(Status.E_BIND, "scale: Y (argument 1): a FakeTensor has no memory"):
+                call()
+        self.assertEqual(asked, [])
+
     def test_nothing_leaks(self):
         x, y = floats()
         k = scale()
