@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module sett._fast: what stands on the path of a launch. It turns Python's arguments into those of a launch (tensors by DLPack),
- * releases the interpreter's lock, and calls libsett. All else of the package is Python over ctypes. It is written for the stable
+/* The module sett._fast: what stands on the path of a launch. It turns Python's arguments into those of a launch (take.c),
+ * releases the interpreter's lock, and calls libsett; graph.c does so for graphs. All else of the package is Python over ctypes. It is written for the stable
  * ABI of Python 3.10, so one build serves every later Python. */
 #include "fast.h"
 #include "lend.h"

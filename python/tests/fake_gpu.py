@@ -179,6 +179,12 @@ class Gpu(Case):
         self.kernel(x, y)
         self.kernel.prepare(x, y)()
         self.assertEqual((launched, seen, x.words[0]["stream"]), ([self.on(1)] * 2, [1] * 3, handle))
+        self.kernel.prepare(x, x).bind(Y=y)
+        self.assertEqual(y.words[-1]["stream"], handle)
+        g = sett.Graph(1)
+        g.add(self.kernel, "x", "x")
+        g["x"] = x
+        self.assertEqual(x.words[-1]["stream"], handle)
 
     def test_graphs(self):
         handle = streams[1] = self.made[1][0]
