@@ -37,8 +37,8 @@ SYS_LIBS := -lm -ldl -lpthread
 # Relative relocations packed are 40 KiB less, where this C library's loader reads them (glibc 2.36); what is built so asks for one that does.
 RELR := $(if $(shell grep -q GLIBC_ABI_DT_RELR $$($(CC) -print-file-name=libc.so.6 2>/dev/null) 2>/dev/null </dev/null && echo yes),-Wl$(comma)-z$(comma)pack-relative-relocs)
 
-# One short line a command unless V is set.
-Q = $(if $(V),,@echo '  $(1) $@';)
+# One short line a command unless V is set: what it does, and to what if not to the target.
+Q = $(if $(V),,@echo '  $(1) $(or $(2),$@)';)
 # A program or shared object, of its objects and archives; LINK stands before them and LIBS behind them, both the target's own (private).
 define link
 @mkdir -p $(@D)
@@ -122,7 +122,7 @@ $(B)/libsett-kernels.so.$(SOVERSION): private LIBS = -L$(B) -lsett -Wl,-rpath,'$
 $(B)/libsett-kernels.so.$(SOVERSION): $(KERNELS_OBJ) $(B)/libsett.so
 	$(link)
 $(B)/libsett.so $(B)/libsett-kernels.so: %: %.$(SOVERSION)
-	ln -sf $(<F) $@
+	$(call Q,LN)ln -sf $(<F) $@
 # LLVM static and hidden; one exported symbol, the other 20 MB of names stripped. The first use is the first miss. ptx/heap.c stands between
 # LLVM and libc's heap. What speaks to servers links their libraries as they are installed: a machine that has none of them does without.
 PTX_SO := $(B)/libsett-ptx.so $(B)/oom/libsett-ptx.so
@@ -179,7 +179,7 @@ $(B)/libfamilies.so $(B)/test-family.so $(FAKES) $(B)/preload.so:
 $(B)/obj/examples/families.o $(B)/obj/tests/fixture/family.o: override CFLAGS += -fvisibility=default
 $(B)/fake/libcuda.so.1: $(B)/fake-cuda.so
 	@mkdir -p $(@D)
-	ln -sf ../$(<F) $@
+	$(call Q,LN)ln -sf ../$(<F) $@
 # What test_stale.c calls is what the headers declare.
 $(B)/stale_calls.h: tests/stale_calls.sh $(wildcard include/sett/*.h)
 	@mkdir -p $(@D)
@@ -317,34 +317,40 @@ lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(REMOTE)
 	@tests/lint.sh $(B)
 
-install: all $(B)/libsett.a ## DESTDIR= PREFIX=/usr/local
-	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(MANDIR)/man5"
-	install -m 644 include/sett/*.h "$(DESTDIR)$(INCLUDEDIR)/sett/"
-	install -m 755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-kernels.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE) "$(DESTDIR)$(LIBDIR)/"
-	install -m 644 $(B)/libsett.a "$(DESTDIR)$(LIBDIR)/"
-	for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/$$l.so"; done
-	install -m 755 $(B)/sett "$(DESTDIR)$(BINDIR)/"
-	install -m 644 docs/sett.1 "$(DESTDIR)$(MANDIR)/man1/"
-	install -m 644 docs/sett-cache.5 docs/sett-manifest.5 "$(DESTDIR)$(MANDIR)/man5/"
-	sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
-	    > "$(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc"
-	sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc"
-	for c in $(COMPLETIONS); do install -d "$$(dirname "$(DESTDIR)$(DATADIR)/$${c#*:}")" && \
-	    LD_LIBRARY_PATH=$(B) $(B)/sett completion $${c%:*} > "$(DESTDIR)$(DATADIR)/$${c#*:}"; done
-	install -d "$(DESTDIR)$(LIBDIR)/cmake/sett"
-	for f in sett-config sett-config-version; do sed -e 's|@version@|$(VERSION)|;s|@soversion@|$(SOVERSION)|g' \
+# $(1): the folder; $(2): mode and files.
+define install_files
+$(call Q,INSTALL,$(1)$(if $(word 3,$(2)),,/$(notdir $(lastword $(2)))))install -d "$(1)" && install -m $(2) "$(1)/"
+endef
+install: all $(B)/libsett.a ## libraries, headers, the command, man pages: sudo make install [PREFIX=/usr/local] [DESTDIR=]
+	$(call install_files,$(DESTDIR)$(INCLUDEDIR)/sett,644 include/sett/*.h)
+	$(call install_files,$(DESTDIR)$(LIBDIR),755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-kernels.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE))
+	$(call install_files,$(DESTDIR)$(LIBDIR),644 $(B)/libsett.a)
+	$(call Q,LN,$(DESTDIR)$(LIBDIR)/libsett.so libsett-kernels.so)for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/$$l.so"; done
+	$(call install_files,$(DESTDIR)$(BINDIR),755 $(B)/sett)
+	$(call install_files,$(DESTDIR)$(MANDIR)/man1,644 docs/sett.1)
+	$(call install_files,$(DESTDIR)$(MANDIR)/man5,644 docs/sett-cache.5 docs/sett-manifest.5)
+	$(call Q,GEN,$(DESTDIR)$(LIBDIR)/pkgconfig)install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" && \
+	    sed -e 's|@prefix@|$(PREFIX)|;s|@libdir@|$(LIBDIR)|;s|@includedir@|$(INCLUDEDIR)|;s|@version@|$(VERSION)|' lib/sett.pc.in \
+	    > "$(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc" && \
+	    sed -e 's|@libdir@|$(LIBDIR)|;s|@version@|$(VERSION)|' kernels/sett-kernels.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc"
+	$(call Q,GEN,$(DESTDIR)$(LIBDIR)/cmake/sett)install -d "$(DESTDIR)$(LIBDIR)/cmake/sett" && \
+	    for f in sett-config sett-config-version; do sed -e 's|@version@|$(VERSION)|;s|@soversion@|$(SOVERSION)|g' \
 	    -e "s|@include_from_lib@|$$(realpath -m --relative-to='$(LIBDIR)' '$(INCLUDEDIR)')|" \
 	    -e "s|@private_libs@|$$(sed -n 's/^Libs.private: //p' lib/sett.pc.in | sed 's/-l//g; s/ /;/g')|" \
-	    lib/$$f.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/sett/$$f.cmake"; done
+	    lib/$$f.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/sett/$$f.cmake" || exit; done
+	$(call Q,GEN,$(DESTDIR)$(DATADIR): completions for bash zsh fish)for c in $(COMPLETIONS); do \
+	    install -d "$$(dirname "$(DESTDIR)$(DATADIR)/$${c#*:}")" && \
+	    LD_LIBRARY_PATH=$(B) $(B)/sett completion $${c%:*} > "$(DESTDIR)$(DATADIR)/$${c#*:}" || exit; done
 	@[ -n "$(DESTDIR)" ] || { PATH="$$PATH:/usr/sbin:/sbin"; [ "$$(id -u)" != 0 ] || ldconfig; \
+	    echo 'sett $(VERSION) is installed: $(BINDIR)/sett doctor says what it finds here, and a program is built with pkg-config --cflags --libs sett'; \
 	    ldconfig -p 2>/dev/null | grep -qF '$(LIBDIR)/libsett.so' || \
 	    echo "The loader does not search $(LIBDIR): run ldconfig as root, or set LD_LIBRARY_PATH=$(LIBDIR)"; \
     ! command -v pkg-config >/dev/null || [ "$$(pkg-config --variable=libdir sett 2>/dev/null)" = '$(LIBDIR)' ] || \
     echo "pkg-config does not search $(LIBDIR)/pkgconfig: set PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig"; }
 
 uninstall: ## what install put there
-	rm -rf "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(LIBDIR)/cmake/sett"
-	rm -f "$(DESTDIR)$(LIBDIR)/libsett.a" "$(DESTDIR)$(LIBDIR)/libsett.so" "$(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION)" "$(DESTDIR)$(LIBDIR)/libsett-ptx.so" \
+	$(call Q,RM,$(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(LIBDIR)/cmake/sett)rm -rf "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(LIBDIR)/cmake/sett"
+	$(call Q,RM,the files of sett in $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR) $(DESTDIR)$(DATADIR))rm -f "$(DESTDIR)$(LIBDIR)/libsett.a" "$(DESTDIR)$(LIBDIR)/libsett.so" "$(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION)" "$(DESTDIR)$(LIBDIR)/libsett-ptx.so" \
 	    "$(DESTDIR)$(LIBDIR)/libsett-kernels.so" "$(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION)" \
 	    "$(DESTDIR)$(LIBDIR)/libsett-remote.so" "$(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc" "$(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc" "$(DESTDIR)$(BINDIR)/sett" "$(DESTDIR)$(MANDIR)/man1/sett.1" \
 	    "$(DESTDIR)$(MANDIR)/man5/sett-cache.5" "$(DESTDIR)$(MANDIR)/man5/sett-manifest.5" $(foreach c,$(COMPLETIONS),"$(DESTDIR)$(DATADIR)/$(lastword $(subst :, ,$(c)))")

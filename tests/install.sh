@@ -10,10 +10,17 @@ export SETT_CACHE_DIR="$d/cache"
 die() { echo "$*"; exit 1; }
 command -v pkg-config >/dev/null || { echo "skipped: pkg-config is not installed"; exit 0; }
 
+# A terminal gets one short line a command, with the path that it is about.
+short() { # path
+    ! grep -nE '^(sed|install|for|ln|rm|\[) ' "$d/log" || die "make shows its commands"
+    grep -qE "^  [A-Z]+ .*$1" "$d/log" || { cat "$d/log"; die "make does not name $1"; }
+}
+
 # Built anywhere, used anywhere: nothing may point back here.
 check() { # PREFIX, LIBDIR
     root=$d/root
-    $make --no-print-directory -s install DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make install fails"; }
+    $make --no-print-directory install DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make install fails"; }
+    short "$root$2/libsett.a"
     export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_PATH="$root$2/pkgconfig" PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
     [ "$(pkg-config --modversion sett)" = "$(sed -n 's/^#define SETT_VERSION "\(.*\)"/\1/p' include/sett/base.h)" ] || die "sett.pc has another version"
     # shellcheck disable=SC2046
@@ -44,7 +51,8 @@ check() { # PREFIX, LIBDIR
         done || exit 1
     done
     grep -rlF -e "=$PWD" -e "$PWD/build" "$root$2/pkgconfig" && die "sett.pc names the folder that it was built in"
-    $make --no-print-directory -s uninstall DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }
+    $make --no-print-directory uninstall DESTDIR="$root" PREFIX="$1" LIBDIR="$2" >"$d/log" 2>&1 || { cat "$d/log"; die "make uninstall fails"; }
+    short "$root$2"
     left=$(find "$root" ! -type d)
     [ -z "$left" ] || die "uninstall leaves $left"
     [ ! -e "$root$1/include/sett" ] || die "uninstall leaves $1/include/sett"
@@ -88,7 +96,25 @@ printf '#!/bin/sh\necho "ldconfig $*" >>"%s/calls"\n' "$d" >"$d/bin/ldconfig"
 chmod +x "$d/bin/ldconfig"
 PATH="$d/bin:$PATH" $make --no-print-directory -s install DESTDIR= PREFIX="$d/here" >"$d/log" 2>&1 || { cat "$d/log"; die "make install fails"; }
 grep -qF "LD_LIBRARY_PATH=$d/here/lib" "$d/log" || die "make install does not say that the loader will not find the library"
+grep -qF "is installed: $d/here/bin/sett doctor says" "$d/log" || die "make install does not say what to do next"
 grep -qF "set PKG_CONFIG_PATH=$d/here/lib/pkgconfig" "$d/log" || die "make install does not say that pkg-config will not find sett"
 want=$([ "$(id -u)" = 0 ] && echo "ldconfig ldconfig -p" || echo "ldconfig -p")
 [ "$(sed 's/ *$//' "$d/calls" | paste -sd' ')" = "$want" ] || die "make install called $(cat "$d/calls")"
+
+# What is missing of the system: how much comes is said before apt-get is silent, where it can tell, and a refusal is no failure.
+printf '#!/bin/sh\necho 0\n' >"$d/bin/id"
+printf '#!/bin/sh\nexit 1\n' >"$d/bin/dpkg-query"
+printf '#!/bin/sh\necho "  Candidate: 1:22.1"\n' >"$d/bin/apt-cache"
+cat >"$d/bin/apt-get" <<'END'
+#!/bin/sh
+case "$*" in
+*--print-uris*) [ -z "$NO_URIS" ] || exit 100
+    echo "'http://deb.debian.org/a_1.deb' a_1.deb 1200000 SHA256:0"
+    echo "'http://deb.debian.org/b_2%3a1.deb' b_2.deb 210900001 SHA256:1" ;;
+esac
+END
+chmod +x "$d/bin/id" "$d/bin/dpkg-query" "$d/bin/apt-cache" "$d/bin/apt-get"
+setup() { PATH="$d/bin:$PATH" NO_URIS=${1-} tools/setup python 2>&1 | tail -n 1; }
+[ "$(setup)" = "setup: installing python3 python3-dev python3-numpy python3-venv (213 MB to download)" ] || die "tools/setup says $(setup)"
+[ "$(setup 1)" = "setup: installing python3 python3-dev python3-numpy python3-venv" ] || die "tools/setup without sizes says $(setup 1)"
 echo "install: ok"
