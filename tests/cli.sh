@@ -14,6 +14,8 @@ n=0
 expect 0 '^sett [0-9]+\.[0-9]+\.[0-9]+$' --version
 expect 0 'exit codes' --help
 expect 0 'exit codes' help
+expect 0 '^ *sett COMMAND --help ' --help
+expect 0 '^to begin: .sett doctor. ' --help
 expect 2 'no command' 
 expect 2 'frob is no command' frob
 expect 2 'is no option' layout --frob

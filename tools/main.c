@@ -246,7 +246,9 @@ static int help(FILE *f, int of)
     const size_t n = sizeof commands / sizeof *commands;
     bool all = of == (1 << n) - 1;
     if (all)
-        fputs("sett: GPU kernels from layouts, built at run time\n\nusage: sett COMMAND [options] arguments\n\n", f);
+        fputs("sett: GPU kernels from layouts, built at run time\n\nusage: sett COMMAND [options] arguments\n"
+              "       sett COMMAND --help     this command alone, with its options\n\n"
+              "to begin: `sett doctor` says what it finds on this machine, `sett layout '(4,8):(8,1)'` draws a layout, `man sett` says more\n\n", f);
     for (size_t i = 0; i < n; i++)
         if (of & 1 << i)
             fprintf(f, all ? "  %-8s %s\n           %s\n" : "usage: sett %s [options] %s\n\n%s\n", commands[i].name,
