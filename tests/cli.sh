@@ -221,7 +221,10 @@ expect 2 'trim needs a size' cache trim 5X
 expect 2 'trim needs a size' cache trim 99999999999999999999
 expect 2 'trim needs a size' cache trim 16777216T
 expect 2 '^sett: cache trim takes a size alone, and not my.settpack: it trims the folder of --cache-dir; a pack cannot be trimmed$' cache trim 1G my.settpack
-expect 2 'needs two keys' cache explain abcd
+expect 2 'cache explain needs a key, or two' cache explain
+expect 1 '^sett: abcd: no such key in the cache; a key is a hash, and which entry is nearest .* sett cache explain abcd --manifest FILE can tell' \
+    cache explain abcd --cache-dir ''
+expect 2 'xyz is no key' cache explain xyz
 expect 2 'xyz is no key' cache explain xyz abcd
 expect 1 'nofile.tape is neither' run nofile.tape
 expect 2 '--op frob' run apply --op frob --dtype f16
@@ -339,10 +342,11 @@ expect 0 '"target": "sm_90a", "compiler": "LLVM' cache ls --json --cache-dir "$c
 if script -qec true /dev/null </dev/null >/dev/null 2>&1; then # headings are for who looks
     n=$((n + 1))
     script -qec "$sett cache ls --cache-dir $c" /dev/null </dev/null >"$d/typed" 2>&1
-    head -n 1 "$d/typed" | grep -q '^KEY  *L  *BYTES  LAST USED' || { echo 'cache ls on a terminal:'; cat -v "$d/typed"; bad=$((bad + 1)); }
+    head -n 1 "$d/typed" | grep -q '^KEY  *L  *BYTES  LAST USED' && tail -n 1 "$d/typed" | grep -q '^2 entries, [0-9]* bytes, 0 damaged' || { echo 'cache ls on a terminal:'; cat -v "$d/typed"; bad=$((bad + 1)); }
 fi
 n=$((n + 1))
-"$sett" cache ls --cache-dir "$c" | grep -q KEY && { echo 'cache ls has headings in a pipe'; bad=$((bad + 1)); }
+[ "$("$sett" cache ls --cache-dir "$c" | grep -cE '^[0-9a-f]{16}  0 ')" = "$("$sett" cache ls --cache-dir "$c" | wc -l)" ] ||
+    { echo 'cache ls has more than rows in a pipe'; bad=$((bad + 1)); }
 expect 0 '^2 entries, [0-9]+ bytes, 0 damaged' cache verify --cache-dir "$c"
 expect 1 'is not used' cache verify --cache-dir "$d/elf"
 SETT_CACHE_DIR=relative expect 1 'relative is not used: SETT_CACHE_DIR is not an absolute path without ".."' cache verify
@@ -383,6 +387,34 @@ keys=$("$sett" cache ls --cache-dir "$c" | sed -n 's/^\([0-9a-f]\{16\}\) .*/\1/p
 expect 0 '^target: sm_[0-9a]+ \| sm_[0-9a]+$' cache explain $keys --cache-dir "$c"
 expect 0 'the same key' cache explain "${keys%%[!0-9a-f]*}" "${keys%%[!0-9a-f]*}" --cache-dir "$c"
 expect 1 'no such key' cache explain 0123456789 0123456789 --cache-dir "$c"
+# One key: its entry, the one that is nearest, and what differs of them.
+says() { # what, all that sett prints, arguments
+    what=$1 want=$2
+    shift 2
+    n=$((n + 1))
+    told=$("$sett" "$@" 2>&1)
+    [ "$told" = "$want" ] || { echo "$what: sett $*: $told"; bad=$((bad + 1)); }
+}
+row() { "$sett" cache ls --cache-dir "$c" | grep "$1"; }
+of() { row "$1" | sed 's/ .*//'; }
+says 'the same name' "$(row ' sm_80 saxpy ')
+nearest in the cache:
+$(row ' sm_90a saxpy ')
+target: sm_80 | sm_90a
+PTX version: 70 | 80" cache explain "$(of ' sm_80 saxpy ')" --cache-dir "$c"
+expect 0 . compile "$d/saxpy.tape" --target sm_80 --emit report --cache-dir "$d/other" # of another name
+expect 0 . compile softmax --target sm_80 --emit report --cache-dir "$d/other"
+says 'the same tape' "$(row ' sm_90a saxpy ' | sed 's/  0 /  1 /')
+nearest in the cache:
+$("$sett" cache ls "$d/other" | grep ' kernel ')
+kernel: saxpy | kernel
+target: sm_90a | sm_80
+PTX version: 80 | 70" cache explain "$(of ' sm_90a saxpy ')" "$d/other" "$c"
+says 'neither' "$("$sett" cache ls "$d/other" | grep ' softmax ')
+no other entry has its name or its tape" cache explain "$("$sett" cache ls "$d/other" | sed -n 's/ .* softmax .*//p')" "$d/other"
+expect 0 '^\{"schema_version": 1, "key": "[0-9a-f]{64}", "cached": true, "nearest": "[0-9a-f]{64}", "differs": \[\{"what": "target", "a": "sm_80", "b": "sm_90a"\}, \{"what": "PTX version", .*\}\]\}$' \
+    cache explain "$(of ' sm_80 saxpy ')" --cache-dir "$c" --json
+expect 0 '"nearest": null, "differs": \[\]\}$' cache explain "$("$sett" cache ls "$d/other" | sed -n 's/ .* softmax .*//p')" "$d/other" --json
 # Packs: the same bytes each time, signed, merged, unpacked; a source instead of the machine's own cache.
 expect 0 ': 2 entries$' cache pack -o "$d/a.settpack" --cache-dir "$c"
 # shellcheck disable=SC2086
@@ -414,7 +446,7 @@ expect 1 'key.none: No such file' cache verify "$d/s.settpack" --signed-by "$d/k
 expect 1 'a public key is 64' cache verify "$d/a.settpack" --signed-by "$d/elf"
 expect 0 '^2 entries' cache unpack "$d/s.settpack" --signed-by "$pub" --cache-dir "$d/unpacked"
 expect 1 'it is not signed' cache unpack "$d/a.settpack" --signed-by "$pub" --cache-dir "$d/unpacked"
-expect 0 '^2 entries' cache ls "$d/unpacked"
+expect 0 '^2 entries' cache verify "$d/unpacked"
 # shellcheck disable=SC2086
 expect 0 '^target: sm_[0-9a]+ \| sm_[0-9a]+$' cache explain $keys "$d/a.settpack"
 expect 2 'needs -o' cache pack
@@ -430,6 +462,7 @@ printf x | dd of="$d/a.settpack" bs=1 seek=300 conv=notrunc 2>/dev/null
 expect 1 "a.settpack: the pack cannot be used: its index's digest" cache verify "$d/a.settpack"
 for f in "$c"/v1/*/*.sett; do printf x >>"$f" && break; done
 expect 1 'damaged: an entry|damaged: its digest' cache verify --cache-dir "$c"
+expect 1 ': its entry is damaged: (an entry|its digest)' cache explain "$("$sett" cache ls --cache-dir "$c" | sed -n 's/ .* damaged: .*//p')" --cache-dir "$c"
 n=$((n + 1))
 : >"$d/all.settpack"
 told=$(cd "$d" && SETT_CACHE_LAYERS=all.settpack "$OLDPWD/$sett" cache layers --cache-dir '' 2>&1)
@@ -439,7 +472,8 @@ SETT_CACHE_LAYERS=$c:/nowhere expect 0 '^1  /nowhere: not used' cache layers --c
 blocks=$(find "$c"/v1/?? -name '*.sett' -printf '%b\n' | awk '{n += 512 * $1} END {print n + 0}')
 expect 0 "^$blocks bytes are left, in whole blocks of the disk$" cache trim 1G --cache-dir "$c"
 expect 0 '^0 bytes are left' cache trim 0 --cache-dir "$c"
-expect 0 '^0 entries' cache ls --cache-dir "$c"
+expect 0 '^0 entries' cache verify --cache-dir "$c"
+expect 0 '^$' cache ls --cache-dir "$c"
 # Warming: what a manifest names, by processes; the rest when it is asked again; a part of it; what cannot be made.
 m=$d/k.warm w=$d/warmed
 printf 'family %s softmax_family\n dtype = f16\n cols = 1024..4096*2\n threads = 128, 256\nfamily %s saxpy_family\n' "$PWD/$b/libfamilies.so" "$PWD/$b/libfamilies.so" >"$m"
@@ -473,6 +507,16 @@ expect 0 '"differs": \[\{"what": "kernel", "a": "saxpy", "b": "softmax"\}, .*\{"
     cache explain "$k4" "$k1" --manifest "$m" --targets sm_80 --cache-dir '' --json
 expect 0 '"same": true, "differs": \[\]\}$' cache explain "$k1" "$k1" --manifest "$m" --targets sm_80 --cache-dir '' --json
 expect 0 '"same": false, "differs": \[\{"what": "tape", "a": "[^"]*", "b": "[^"]*"\}\]\}$' cache explain "$k1" "$k2" --cache-dir "$w" --json
+# One key of a manifest, which the cache lacks: the nearest of its name that it has.
+says 'a key that is not cached' "$(echo "$k3" | cut -c 1-16)  not in the cache  sm_90 softmax  dtype=f16 cols=2048 threads=256
+nearest in the cache:
+$("$sett" warm "$m" --targets sm_80 --list | sed -n 's/^\([0-9a-f]\{16\}\)[0-9a-f]*  \(sm_80 softmax  dtype=f16 cols=2048 threads=256\)$/\1  in the cache  \2/p')
+target: sm_90 | sm_80" cache explain "$k3" --manifest "$m" --targets sm_80,sm_90 --cache-dir "$w"
+says 'a key, and nothing cached' "$(echo "$k3" | cut -c 1-16)  not in the cache  sm_90 softmax  dtype=f16 cols=2048 threads=256
+no other kernel of its name in the manifest is in the cache" cache explain "$k3" --manifest "$m" --targets sm_90 --cache-dir ''
+expect 0 '"cached": false, "nearest": "[0-9a-f]{64}", "differs": \[\{"what": "target", "a": "sm_90", "b": "sm_80"\}\]\}$' \
+    cache explain "$k3" --manifest "$m" --targets sm_80,sm_90 --cache-dir "$w" --json
+expect 1 '^sett: 0123: no such key in .*k.warm for sm_80$' cache explain 0123 --manifest "$m" --targets sm_80 --cache-dir "$w"
 expect 1 'no such key in .*k.warm for sm_80$' cache explain "$k3" "$k1" --manifest "$m" --targets sm_80 --cache-dir "$w"
 expect 1 'k.warm:1: ' cache explain "$k2" "$k1" --manifest "$m" --cache-dir "$w"
 expect 2 'xyz is no key' cache explain "$k2" xyz --manifest "$m" --targets sm_80 --cache-dir "$w"
@@ -532,7 +576,7 @@ fi
 # What would fail after all kernels is told before: nothing is compiled.
 expect 1 "^sett: sett_warm: $d/gone/x.settpack: it cannot be written: $d/gone/: No such file or directory$" \
     warm "$m" --cache-dir "$w.4" --pack "$d/gone/x.settpack"
-expect 0 '^0 entries' cache ls --cache-dir "$w.4"
+expect 0 '^0 entries' cache verify --cache-dir "$w.4"
 # A body that kills its process costs its kernel: it is named, and the rest is listed, made and explained.
 printf 'family %s defaults_family\n .targets = sm_80, sm_90\n columns = 8\n deadly = true, false\n' "$PWD/$b/test-family.so" >"$m"
 died='the process that recorded it died: signal 9 \(Killed\)'

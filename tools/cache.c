@@ -58,7 +58,7 @@ typedef struct listing {
     uint64_t bytes;
 } listing;
 
-static void print_entry(const sett_cache_entry *e)
+void entry_print(const sett_cache_entry *e)
 {
     char key[65], used[32] = "";
     time_t t = (time_t)e->used;
@@ -94,7 +94,7 @@ static bool list_one(void *user, const sett_cache_entry *e)
     l->damaged += e->damage != NULL;
     l->bytes += e->bytes;
     if (!l->damaged_only || e->damage)
-        (l->o->json ? print_entry_json : print_entry)(e);
+        (l->o->json ? print_entry_json : entry_print)(e);
     return true;
 }
 
@@ -115,11 +115,12 @@ static int list(sett_engine *e, const options *o, bool damaged_only)
 {
     listing l = {o, damaged_only, 0, 0, 0};
     sett_error err = {0};
-    if (!o->json && isatty(STDOUT_FILENO)) /* for who looks; what is piped has rows alone */
+    bool looked_at = !o->json && isatty(STDOUT_FILENO); /* what is piped has rows alone */
+    if (looked_at)
         printf("%-*s  %s  %8s  %-17s  %s\n", SHORT, "KEY", "L", "BYTES", "LAST USED (UTC)", "TARGET KERNEL  COMPILER, ASSEMBLER");
     if (sett_cache_walk(e, list_one, &l, &err))
         return fail("%s", err.text);
-    if (!o->json)
+    if (looked_at || (!o->json && damaged_only))
         printf("%d entries, %llu bytes, %d damaged\n", l.n, (unsigned long long)l.bytes, l.damaged);
     return damaged_only && (l.damaged || any_unusable(e)) ? EXIT_FAILED : EXIT_OK;
 }
@@ -151,7 +152,7 @@ static int ask(sett_engine *e, const options *o, const char *what)
 static const struct {
     const char *name;
     int sources; /* how many words stand before them; -1: it has none */
-} verbs[] = {{"layers", -1}, {"ls", 1}, {"verify", 1}, {"explain", 3}, {"trim", -1}};
+} verbs[] = {{"layers", -1}, {"ls", 1}, {"verify", 1}, {"explain", 2}, {"trim", -1}}; /* explain: with one key */
 
 static int no_verb(const char *what)
 {
@@ -159,7 +160,7 @@ static int no_verb(const char *what)
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         sett__guess_add(&g, verbs[i].name);
     pack_verbs(&g);
-    return usage("%s: cache takes layers, ls, verify, explain A B, trim SIZE, pack, merge, sign, unpack or keygen%s", what,
+    return usage("%s: cache takes layers, ls, verify, explain KEY [B], trim SIZE, pack, merge, sign, unpack or keygen%s", what,
         sett__guess_text(&g));
 }
 
@@ -180,7 +181,7 @@ int cache_command(const options *o)
         return no_verb(what);
     if (!strcmp(what, "layers") && o->argc > 1)
         return usage("cache layers: %s: it takes no operand: --cache-dir and SETT_CACHE_LAYERS say what is asked", o->argv[1]);
-    int own = verbs[i].sources;
+    int own = verbs[i].sources + (!strcmp(what, "explain") && explains_two(o));
     bool sources = own > 0 && o->argc > own;
     if (sources)
         here.trust = SETT_TRUST_OFF; /* they are looked at, and nothing of them is run */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sett cache explain: two keys by their digits, what their keys' fields say of them, and what a manifest does. */
+/* sett cache explain A B: two keys by their digits, what their keys' fields say of them, and what a manifest does. */
 #include "tools.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct wanted {
     const char *digits;
@@ -22,15 +23,21 @@ static bool match(void *user, const sett_cache_entry *e)
     return ++w->found < 2;
 }
 
-static bool is_key(const char *digits)
+bool is_key(const char *digits)
 {
     size_t n = strlen(digits);
     return n >= 4 && n <= 64 && strspn(digits, "0123456789abcdef") == n;
 }
 
-static int no_key(const char *digits)
+int no_key(const char *digits)
 {
     return usage("%s is no key: 4 to 64 hexadecimal digits, as sett cache ls prints them", digits);
+}
+
+/* What is neither a key nor there is told as no key. */
+bool explains_two(const options *o)
+{
+    return o->argc > 2 && (is_key(o->argv[2]) || access(o->argv[2], F_OK));
 }
 
 int key_find(sett_engine *e, const char *digits, uint8_t out[32])
@@ -52,11 +59,10 @@ typedef struct assigned { /* a kernel of the manifest whose key starts with thes
     const char *digits;
     int found;
     bool twice; /* so do others */
-    uint8_t key[32];
-    char *name, *target, *params;
+    named_key k;
 } assigned;
 
-static char *copy_of(const char *text)
+char *copy_of(const char *text)
 {
     char *copy = strdup(text);
     if (!copy)
@@ -71,13 +77,23 @@ static bool take(void *user, const sett_warm_event *e)
     for (assigned *a = user; a < (assigned *)user + 2 && !e->status; a++) {
         if (strncmp(key, a->digits, strlen(a->digits)))
             continue;
-        a->twice |= a->found && memcmp(a->key, e->key, sizeof a->key) != 0;
-        if (a->found++)
-            continue;
-        memcpy(a->key, e->key, sizeof a->key);
-        a->name = copy_of(e->name), a->target = copy_of(e->target), a->params = copy_of(e->params);
+        a->twice |= a->found && memcmp(a->k.key, e->key, sizeof a->k.key) != 0;
+        if (!a->found++)
+            a->k = named_key_of(e);
     }
     return true;
+}
+
+named_key named_key_of(const sett_warm_event *e)
+{
+    named_key k = {.name = copy_of(e->name), .target = copy_of(e->target), .params = copy_of(e->params)};
+    memcpy(k.key, e->key, sizeof k.key);
+    return k;
+}
+
+void named_key_free(named_key *k)
+{
+    free(k->name), free(k->target), free(k->params);
 }
 
 /* The value of a parameter among "dtype=f16 cols=1024", with its length; "-": it has none. */
@@ -91,11 +107,6 @@ static const char *value_in(const char *params, const char *name, int name_len, 
     *len = 1;
     return "-";
 }
-
-typedef struct telling { /* of what differs, as lines or as JSON */
-    bool json;
-    int n;
-} telling;
 
 static void json_part(const char *s, int len)
 {
@@ -111,6 +122,8 @@ static void tell_one(telling *t, const char *what, int what_len, const char *x, 
     const char *const values[] = {x, y};
     const int lens[] = {x_len, y_len};
     bool first = !t->n++;
+    if (t->mute)
+        return;
     if (!t->json) {
         printf("%.*s: %.*s | %.*s\n", what_len, what, x_len, x, y_len, y);
         return;
@@ -127,7 +140,7 @@ static void tell_one(telling *t, const char *what, int what_len, const char *x, 
 }
 
 /* Parameters of a, or those that b alone has, whose values differ. */
-static void tell_params(telling *t, const assigned *a, const assigned *b, bool of_b)
+static void tell_params(telling *t, const named_key *a, const named_key *b, bool of_b)
 {
     const char *from = (of_b ? b : a)->params;
     for (const char *at = from; *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -139,13 +152,13 @@ static void tell_params(telling *t, const assigned *a, const assigned *b, bool o
     }
 }
 
-static void tell(telling *t, const char *what, const char *a, const char *b)
+void tell(telling *t, const char *what, const char *a, const char *b)
 {
     if (strcmp(a, b))
         tell_one(t, what, (int)strlen(what), a, (int)strlen(a), b, (int)strlen(b));
 }
 
-static void tell_assigned(telling *t, const assigned *a, const assigned *b)
+void tell_named(telling *t, const named_key *a, const named_key *b)
 {
     bool tapes = !strchr(a->params, '=') && !strchr(b->params, '=') && *a->params && *b->params;
     tell(t, "kernel", a->name, b->name), tell(t, "target", a->target, b->target);
@@ -153,12 +166,12 @@ static void tell_assigned(telling *t, const assigned *a, const assigned *b)
         tell(t, "tape", a->params, b->params);
     else
         tell_params(t, a, b, false), tell_params(t, a, b, true);
-    if (!t->n && !t->json)
+    if (!t->n && !t->json && !t->mute)
         puts("no parameter differs: the options of their blocks, or their tapes, do");
 }
 
 /* Lines of sett_cache_explain, "what: A | B". */
-static void tell_lines(telling *t, const char *text)
+void tell_lines(telling *t, const char *text)
 {
     for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
         const char *x = strstr(at, ": "), *y = strstr(at, " | ");
@@ -186,7 +199,7 @@ static int find_assigned(sett_engine *e, const options *o, assigned two[2])
 static void json_head(const assigned two[2], bool same)
 {
     char a[65], b[65];
-    hex(two[0].key, a), hex(two[1].key, b);
+    hex(two[0].k.key, a), hex(two[1].k.key, b);
     printf("{\"schema_version\": 1, \"a\": \"%s\", \"b\": \"%s\", \"same\": %s, \"differs\": [", a, b, same ? "true" : "false");
 }
 
@@ -194,14 +207,12 @@ static int explain(sett_engine *e, const options *o, assigned two[2])
 {
     char text[2048];
     sett_error err = {0};
-    if (o->argc < 3)
-        return usage("cache explain needs two keys");
-    int code = o->manifest ? find_assigned(e, o, two) : key_find(e, o->argv[1], two[0].key);
-    code = code || o->manifest ? code : key_find(e, o->argv[2], two[1].key);
+    int code = o->manifest ? find_assigned(e, o, two) : key_find(e, o->argv[1], two[0].k.key);
+    code = code || o->manifest ? code : key_find(e, o->argv[2], two[1].k.key);
     if (code)
         return code;
-    bool same = !memcmp(two[0].key, two[1].key, sizeof two[0].key);
-    int n = same ? 0 : sett_cache_explain(e, two[0].key, two[1].key, text, sizeof text, &err);
+    bool same = !memcmp(two[0].k.key, two[1].k.key, sizeof two[0].k.key);
+    int n = same ? 0 : sett_cache_explain(e, two[0].k.key, two[1].k.key, text, sizeof text, &err);
     if (!same && n <= 0 && !o->manifest) /* the manifest's kernels need not be in the cache */
         return fail("%s", err.text);
     telling t = {.json = o->json};
@@ -210,7 +221,7 @@ static int explain(sett_engine *e, const options *o, assigned two[2])
     else if (same)
         puts("they are the same key");
     if (!same && o->manifest)
-        tell_assigned(&t, &two[0], &two[1]);
+        tell_named(&t, &two[0].k, &two[1].k);
     if (n > 0)
         tell_lines(&t, text);
     if (o->json)
@@ -221,8 +232,12 @@ static int explain(sett_engine *e, const options *o, assigned two[2])
 int cache_explain(sett_engine *e, const options *o)
 {
     assigned two[2] = {{0}};
+    if (o->argc < 2)
+        return usage("cache explain needs a key, or two");
+    if (!explains_two(o))
+        return explain_nearest(e, o);
     int code = explain(e, o, two);
     for (int i = 0; i < 2; i++)
-        free(two[i].name), free(two[i].target), free(two[i].params);
+        named_key_free(&two[i].k);
     return code;
 }

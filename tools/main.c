@@ -19,9 +19,9 @@ static const struct command {
     {"compile", "KERNEL", "compile a named kernel or a tape file for --target; -o FILE, --emit ptx|cubin|tape|report", compile_command},
     {"run", "KERNEL NAME=IN.npy[:OUT.npy] NAME=:OUT.npy NAME=NUMBER ...", "run a kernel over NumPy files", run_command},
     {"bench", "KERNEL NAME=4096x4096 NAME=IN.npy NAME=NUMBER ...", "how long a launch takes, over random numbers or NumPy files", bench_command},
-    {"cache", "[layers | ls [SOURCE...] | verify [SOURCE...] | explain A B [SOURCE...] | trim SIZE | pack [KEY...] -o PACK | "
+    {"cache", "[layers | ls [SOURCE...] | verify [SOURCE...] | explain KEY [B] [SOURCE...] | trim SIZE | pack [KEY...] -o PACK | "
               "merge SOURCE... -o PACK | sign PACK -o PACK | unpack SOURCE... | keygen -o FILE]",
-        "the disk cache: its layers, its entries, the damaged ones (exit 1), why keys A and B differ, fewer bytes; packs of it, "
+        "the disk cache: its layers, its entries, the damaged ones (exit 1), how a key differs from the nearest or from B, fewer bytes; packs of it, "
         "signed or not. SOURCE: a pack or a folder instead of the machine's own",
         cache_command},
     {"warm", "MANIFEST", "compile every kernel that a manifest names into the cache, without a GPU; what is there stays. Exit 3: some were not made",
@@ -194,7 +194,7 @@ static const struct {
     {WARM, "--pack FILE         warm: writes what was made, and was there, as a pack"},
     {WARM, "--list              warm: prints the kernels and their keys, and compiles nothing"},
     {COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT, "--cache-dir DIR     disk cache; \"\" for none"},
-    {CACHE, "--manifest FILE     cache explain: A and B are keys of this manifest; which of their parameters differ"},
+    {CACHE, "--manifest FILE     cache explain: the keys are of this manifest, cached or not; which of their parameters differ"},
     {CACHE | WARM, "--secret-key FILE   cache pack, merge, sign; warm --pack: signs the pack with this key (sett cache keygen makes one)"},
     {CACHE, "--signed-by KEY     believe a pack only if this public key (64 digits, or a file of them) has signed it"},
     {LAYOUT, "--facts             size, cosize, what can be proven of a layout"},

@@ -89,9 +89,29 @@ int run_command(const options *);
 int bench_command(const options *);
 int cache_command(const options *);
 void hex(const uint8_t key[32], char text[65]);
+void entry_print(const sett_cache_entry *); /* a row of cache ls */
 /* explain.c. The key that starts with these digits, in the engine's cache. An exit code. */
 int key_find(sett_engine *, const char *digits, uint8_t key[32]);
 int cache_explain(sett_engine *, const options *);
+bool explains_two(const options *); /* is what follows its first key another one, and no source? */
+bool is_key(const char *digits);
+int no_key(const char *digits); /* usage() */
+char *copy_of(const char *);    /* malloc'ed; without memory the process ends */
+typedef struct named_key {      /* texts are malloc'ed */
+    uint8_t key[32];
+    char *name, *target, *params; /* params: as in sett_warm_event; NULL: it is of no manifest */
+} named_key;
+named_key named_key_of(const sett_warm_event *);
+void named_key_free(named_key *);
+/* Of what differs: lines "what: A | B", or their JSON; mute: it is only counted. */
+typedef struct telling {
+    bool json, mute;
+    int n;
+} telling;
+void tell(telling *, const char *what, const char *a, const char *b); /* if it does */
+void tell_lines(telling *, const char *text);                         /* of sett_cache_explain */
+void tell_named(telling *, const named_key *a, const named_key *b);    /* of two of a manifest */
+int explain_nearest(sett_engine *, const options *);                   /* nearest.c: of one key */
 /* pack.c: sett cache pack, merge, sign, unpack, keygen */
 typedef int cache_verb(const options *); /* argv: what follows the verb */
 cache_verb *pack_verb(const char *name); /* NULL: none */
