@@ -39,7 +39,8 @@ typedef struct sett_compile_options {
     const void *user;   /* handed to the body */
     /* Given: the engine remembers (body, user bytes, target, options), and the next call with the same four does not
      * record. The bytes must hold all that the body depends on, and no pointers. Zero the struct first: bytes of
-     * padding that differ miss. The engine remembers 4096 such calls, and 8 more for each kernel in memory. */
+     * padding that differ miss. The engine remembers 4096 such calls, and 8 more for each kernel in memory.
+     * sett_engine_options.verify_user finds bodies that depend on more. */
     size_t user_size;
     int opt_level;      /* of the assembler, 1 to 4; 0: the default, 3. 1 to 3: ptxas -O1 to -O3; 4: ptxas -O0, no
                          * optimisation */

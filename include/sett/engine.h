@@ -143,6 +143,14 @@ typedef struct sett_engine_options {
      * SETT_E_CANCELLED. A host whose signals wait until its thread is back, such as an interpreter, looks for them here. It may call
      * sett, but not close the engine. NULL: nobody is asked. */
     sett_poll_fn cpu_poll;
+    /* For tests. A body that reads something that is not in its user bytes, a global or what a pointer in them points
+     * to, is remembered with .user_size (compile.h) as what it recorded first. With this option the engine records a
+     * body again at each sett_compile that it would answer from what it remembers, and compares the keys. A difference
+     * is SETT_E_ARGUMENT: the text names the kernel and, if it can be told, the first operation that differs with its
+     * file:line. sett_stats.memo_checks and .memo_differences count. It costs a recording for each such compile,
+     * microseconds to milliseconds in place of some 30 ns, and the memory of a tape for each body with its user bytes.
+     * Also set by $SETT_VERIFY_USER=1. */
+    bool verify_user;
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need
@@ -201,6 +209,8 @@ SETT_API sett_status sett_engine_stand_in(
  * the way, so that a compile replaces them; evictions: entries removed to keep under the cap.
  * waits: compiles that waited for another process, most of which then are disk hits; late: those that waited in vain
  * and compiled all the same; duplicates: compiles whose entry another process had written meanwhile.
+ * memo_checks: bodies that were recorded again for the same user bytes, by .verify_user, and count as no memo_hits;
+ * memo_differences: those of them that recorded another kernel.
  * cache.h has the same for each layer, metrics.h has all of it for monitoring. */
 typedef struct sett_stats {
     size_t size;
@@ -216,6 +226,7 @@ typedef struct sett_stats {
      * counted above: records, waits, joined. */
     uint64_t codegens, assembles, record_ns, codegen_ns, assemble_ns, wait_ns, join_ns;
     uint64_t remote_hits;
+    uint64_t memo_checks, memo_differences;
 } sett_stats;
 /* Any thread may call it at any time; no launch waits for it. Counters are read one by one: of a compile that ends
  * meanwhile some are new and some old. In a forked child it writes nothing. */

@@ -275,6 +275,8 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
     sett_status s = sett__keys_make(r, rec, err);
     if (!s)
         sett__dump_tape(e, r->name, &rec->key, &rec->tape);
+    if (!s && r->memo && e->recordings)
+        s = sett__recording_check(r, rec, err);
     if (!s)
         s = find_or_make(r, rec, out, err);
     if (!s)
@@ -284,8 +286,8 @@ static sett_status compile_recorded(const request *r, recorded *rec, sett_kernel
 
 /* ---- public ------------------------------------------------------------------------------------------ */
 /* By itself, as what a hit by the memo does not need is large. */
-static __attribute__((noinline)) sett_status record_and_compile(
-    sett_engine *e, sett_body body, const sett_compile_options *options, sett_kernel **out, sett_error *err)
+static __attribute__((noinline)) sett_status record_and_compile(sett_engine *e, sett_body body, const sett_compile_options *options,
+    const sett__memo_key *memo, sett_kernel **out, sett_error *err)
 {
     request r;
     recorded rec = {0};
@@ -293,6 +295,7 @@ static __attribute__((noinline)) sett_status record_and_compile(
     if (s)
         return s;
     sett__range_begin("record", r.name);
+    r.memo = memo;
     s = sett__record_body(e, body, &r.opt, true, &rec, err);
     sett__range_end();
     sett__count_ms(&e->runtime->count.records, &e->runtime->count.record_ns, rec.ms);
@@ -349,12 +352,12 @@ sett_status sett_compile(
     if (!s)
         s = options_of(&o, &copy, err);
     bool remembers = !s && o->user_size && memo_key(o, body, &memo);
-    if (remembers && (*out = sett__memo_get(e->kernels, &memo))) {
+    if (remembers && !e->recordings && (*out = sett__memo_get(e->kernels, &memo))) {
         sett__count(&sett__stripe_of(e)->memo_hits, 1);
         return SETT_OK;
     }
     if (!s)
-        s = record_and_compile(e, body, options, out, err);
+        s = record_and_compile(e, body, options, remembers ? &memo : NULL, out, err);
     if (!s && remembers)
         sett__memo_put(e->kernels, &memo, *out);
     errno = saved;

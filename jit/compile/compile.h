@@ -9,6 +9,7 @@
 
 /* ---- the engine: what sett_engine_close ends ------------------------------------------------------------ */
 typedef struct sett__workers sett__workers; /* threads.c */
+typedef struct sett__recordings sett__recordings; /* verify_user.c */
 struct sett_engine {
     sett__runtime *runtime;            /* counted, by each kernel too */
     atomic_bool sealed;
@@ -17,6 +18,7 @@ struct sett_engine {
     sett__cache *cache;
     sett__workers *workers;            /* plug-in and compiling threads */
     sett__kernels *kernels;            /* memory map, memo, compiles under way */
+    sett__recordings *recordings;      /* what bodies recorded for their user bytes; NULL: .verify_user is not set */
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
@@ -42,6 +44,10 @@ static inline sett_status sett__engine_check(const sett_engine *e, const char *w
 sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
     sett__digest *key, sett_error *);
 sett_status sett__environment_asserts(sett_asserts *, sett_error *); /* $SETT_ASSERTS; DEFAULT: it is not set */
+
+/* ---- verify_user.c: .verify_user --------------------------------------------------------------------------- */
+sett_status sett__recordings_open(sett__recordings **, sett_error *);
+void sett__recordings_close(sett__recordings *); /* NULL is ignored */
 
 /* ---- dump.c: $SETT_DUMP --------------------------------------------------------------------------------- */
 typedef enum sett__dump_kind { SETT__DUMP_TAPE = 1, SETT__DUMP_LLVM = 2, SETT__DUMP_PTX = 4, SETT__DUMP_CUBIN = 8 } sett__dump_kind;

@@ -12,6 +12,7 @@ typedef struct sett__request {
     char target[32];
     bool cpu;
     int opt_level; /* of the assembler, 0..3 */
+    const sett__memo_key *memo; /* what the engine remembers the caller's request by; NULL: it does not */
 } sett__request;
 
 /* A recorded kernel on its way. */
@@ -41,4 +42,8 @@ sett_status sett__read_any_tape(const void *data, size_t len, sett__tape *, sett
 void sett__recorded_free(sett__recorded *);
 /* The bytes, the material, the public key and the slot; for a target that the tape fits, else its error. */
 sett_status sett__keys_make(const sett__request *, sett__recorded *, sett_error *);
+
+/* ---- verify_user.c ---- */
+/* Has the body of this memo recorded the same key each time? SETT_E_ARGUMENT, with what differs: it has not. */
+sett_status sett__recording_check(const sett__request *, const sett__recorded *, sett_error *);
 #endif

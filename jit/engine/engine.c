@@ -190,7 +190,7 @@ static sett_status read_environment(sett_engine *e, sett_error *err)
         const char *name;
         bool *to;
     } flags[] = {{"SETT_CACHE_VERIFY", &o->cache_verify}, {"SETT_CACHE_REQUIRED", &o->cache_required}, {"SETT_CPU_PLAIN", &o->cpu_plain},
-        {"SETT_CPU_FAST_MMA", &o->cpu_fast_mma}};
+        {"SETT_CPU_FAST_MMA", &o->cpu_fast_mma}, {"SETT_VERIFY_USER", &o->verify_user}};
     sett_status s = SETT_OK;
     for (size_t i = 0; i < SETT__COUNT(flags) && !s; i++) {
         int on;
@@ -251,6 +251,8 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
         s = sett__kernels_open(&e->kernels, err);
+    if (!s && e->opt.verify_user)
+        s = sett__recordings_open(&e->recordings, err);
     if (!s)
         s = sett__workers_open(&e->workers, e, err);
     if (!s)
@@ -304,6 +306,7 @@ void sett_engine_close(sett_engine *e)
     pthread_mutex_unlock(&r->closing);
     sett__cache_close(e->cache);
     sett__kernels_close(e->kernels);
+    sett__recordings_close(e->recordings);
     atomic_store(&r->log.fn, NULL); /* what the caller gave goes with the engine */
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);

@@ -4,6 +4,7 @@
 #define SETT_JIT_KERNEL_FACE_H
 #include "bind.h"
 #include "runtime.h"
+#include <string.h>
 
 typedef struct sett__kernels sett__kernels; /* map.c */
 
@@ -108,6 +109,10 @@ typedef struct sett__memo_key {
     size_t user_size;
 } sett__memo_key;
 uint64_t sett__memo_hash(const sett__memo_key *);
+static inline bool sett__memo_same(const sett__memo_key *a, const sett__memo_key *b)
+{
+    return !memcmp(&a->head, &b->head, sizeof a->head) && a->user_size == b->user_size && !memcmp(a->user, b->user, a->user_size);
+}
 sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; NULL: none */
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* may fail to remember, which is no error */
 

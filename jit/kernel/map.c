@@ -188,7 +188,7 @@ static void release_kernel(void *kernel)
 /* ---- memos ------------------------------------------------------------------------------ */
 static bool is_memo(const memo *m, const sett__memo_key *k)
 {
-    return !memcmp(&m->head, &k->head, sizeof m->head) && m->user_size == k->user_size && !memcmp(m->user, k->user, k->user_size);
+    return sett__memo_same(&(sett__memo_key){m->head, m->user, m->user_size}, k);
 }
 
 /* One whose kernel was refused is passed over. */

@@ -20,6 +20,8 @@
     C(misses, "Kernels found nowhere at the first look") \
     C(verified, "Kernels found on disk and, to verify them, compiled again") \
     C(differences, "Kernels found on disk whose bytes this machine does not make") \
+    C(memo_checks, "Bodies recorded again for the same user data, to verify these") \
+    C(memo_differences, "Bodies that then recorded another kernel") \
     C(sealed_misses, "Misses refused by a sealed engine") \
     C(compiles, "Compiles begun") \
     C(failures, "Compiles that failed") \

@@ -85,14 +85,14 @@ EngineOptions = struct(
     ("compile_timeout_ms", INT), ("cache_layers", STR), ("cache_trust", INT), ("cache_secret", STR), ("toolchain", INT),
     ("cache_cap", U64), ("compile_wait_ms", INT), ("cache_signers", STR), ("log_level", INT), ("cache_remote", STR),
     ("cache_verify", BOOL), ("cache_required", BOOL), ("cpu_timeout_ms", INT), ("cpu_plain", BOOL), ("cpu_async", STR),
-    ("cpu_sm", INT), ("cpu_fast_mma", BOOL), ("cpu_poll", P),
+    ("cpu_sm", INT), ("cpu_fast_mma", BOOL), ("cpu_poll", P), ("verify_user", BOOL),
 )
 Stats = struct(
     "sett_stats",
     ("size", SIZE), *((n, U64) for n in "memo_hits memory_hits disk_hits misses compiles joined heals refusals disk_writes records".split()),
     *((n, BOOL) for n in ("compiler_loaded", "sealed", "faulted")),
     *((n, U64) for n in ("waits late evictions duplicates failures sealed_misses write_failures log_drops verified differences kernels "
-        "codegens assembles record_ns codegen_ns assemble_ns wait_ns join_ns remote_hits").split()),
+        "codegens assembles record_ns codegen_ns assemble_ns wait_ns join_ns remote_hits memo_checks memo_differences").split()),
 )
 CompileOptions = struct(
     "sett_compile_options",

@@ -359,6 +359,7 @@ class Engine:
         cpu_async: Optional[str] = None,
         cpu_sm: int = 0,
         cpu_fast_mma: bool = False,
+        verify_user: bool = False,
         log: Optional[Callable[[str, str, str], None]] = None,
         log_level: str = "debug",
         print: Optional[Callable[[str], None]] = None,  # noqa: A002 - the library's name
@@ -377,7 +378,7 @@ class Engine:
             plugin=_c.path(plugin), ptxas=_c.absolute(_c.path(ptxas)), nvjitlink=_c.path(nvjitlink), module_api=module_api,
             compile_timeout_ms=compile_timeout_ms, compile_wait_ms=compile_wait_ms, cpu_threads=cpu_threads,
             cpu_timeout_ms=cpu_timeout_ms, cpu_plain=cpu_plain, cpu_async=_c.encoded(cpu_async), cpu_sm=cpu_sm, cpu_fast_mma=cpu_fast_mma,
-            log_level=_choice(LEVELS, log_level, "log_level"), cpu_poll=_fast.look_for_signals,
+            log_level=_choice(LEVELS, log_level, "log_level"), cpu_poll=_fast.look_for_signals, verify_user=verify_user,
         )
         if log is not None:
             self._options.log = _c.LOG(lambda _, level, component, message: log(names[level], _c.decoded(component), _c.decoded(message)))

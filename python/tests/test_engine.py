@@ -167,6 +167,12 @@ class Families(Case):
             self.assertEqual((a.key, a.address), (b.key, b.address))
             self.assertEqual((e.stats["records"], e.stats["memo_hits"]), (1, 1))
 
+    def test_user_data_are_verified(self):
+        with sett.Engine(cache_dir="", verify_user=True) as e:
+            a, b = (e.compile(family("scale"), target="cpu", factor=2) for _ in range(2))
+            self.assertEqual((a.key, a.address), (b.key, b.address))
+            self.assertEqual([e.stats[n] for n in ("records", "memo_checks", "memo_differences", "memo_hits")], [2, 1, 0, 0])
+
     def test_what_a_kernel_says(self):
         e = sett.Engine(cache_dir="")  # a kernel keeps the name that it was first compiled with
         k = e.compile(family("scale"), target="cpu", dtype="f16", name="halves")

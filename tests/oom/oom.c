@@ -460,6 +460,30 @@ static sett_status try_launch(const example *k, sett_error *err)
     return s;
 }
 
+/* A body that reads more than its user bytes, of which it is given the first. */
+static sett_status try_verify(const example *k, sett_error *err)
+{
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .verify_user = true};
+    sett_compile_options o = options_of(k, "cpu");
+    sett_axpy_options read = axpy;
+    sett_engine *e = NULL;
+    sett_kernel *kernels[3] = {NULL, NULL, NULL};
+    o.user = &read;
+    o.user_size = 1;
+    sett_status s = sett_engine_open(&e, &eo, err);
+    for (int i = 0; i < 2; i++)
+        STEP(sett_compile(e, k->body, &o, &kernels[i], err));
+    read.threads = 64;
+    if (!s) {
+        s = sett_compile(e, k->body, &o, &kernels[2], err);
+        s = s == SETT_E_ARGUMENT ? SETT_OK : s ? s : SETT_E_INTERNAL;
+    }
+    for (int i = 0; i < 3; i++)
+        sett_kernel_release(kernels[i]);
+    sett_engine_close(e);
+    return s;
+}
+
 /* ---- every allocation in turn ----------------------------------------------------------------------- */
 /* What a try left on disk is sound or not there. */
 static bool cache_intact(const example *k)
@@ -660,7 +684,7 @@ static bool have_compiler(void)
 int main(int argc, char **argv)
 {
     static const scenario all[] = {{"record", try_record, NULL, false, false, ANY_BODY}, {"cpu", try_cpu, NULL, false, false, ANY_BODY},
-        {"tape", try_tape, NULL, false, false, TWO_BODIES}, {"launch", try_launch, NULL, false, false, SAXPY},
+        {"tape", try_tape, NULL, false, false, TWO_BODIES}, {"launch", try_launch, NULL, false, false, SAXPY}, {"verify", try_verify, NULL, false, false, SAXPY},
         {"together", try_together, NULL, false, false, TAPES}, {"picture", try_picture, NULL, false, false, SAXPY},
         {"keys", try_manifest, NULL, false, false, ANY_BODY}, {"gpu", try_gpu, NULL, true, true, TWO_AND_TAPES},
         {"warm", try_warm, try_gpu, true, false, TWO_BODIES}, {"cache", try_cache, try_gpu, true, false, TWO_BODIES},

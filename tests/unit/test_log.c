@@ -173,6 +173,7 @@ START_TEST(misspelt_environment)
         {"SETT_JIT_TIMEOUT_MS", "2s", "a number from 0 to 2147483647", {.compile_timeout_ms = 1000}},
         {"SETT_CPU_PLAIN", "plain", "1, 0, true, false, yes, no, on or off", {0}},
         {"SETT_CPU_FAST_MMA", "2", "1, 0, true, false, yes, no, on or off", {0}},
+        {"SETT_VERIFY_USER", "ture", "1, 0, true, false, yes, no, on or off", {0}},
         {"SETT_DEVICE", "cuda", "cpu, gpu or the number of a GPU, and they count from 0", {0}},
         {"SETT_DUMP", "ptx,sass:/tmp", "tape, llvm, ptx, cubin or all, with commas between, and :FOLDER behind them", {0}}};
     static lines l;

@@ -205,11 +205,6 @@ static sett__memo_key asked(uint64_t i, unsigned char user[USER])
     return (sett__memo_key){{i / 21, i / 63 % 2, i % 3}, user, size};
 }
 
-static bool same(const sett__memo_key *a, const sett__memo_key *b)
-{
-    return !memcmp(&a->head, &b->head, sizeof a->head) && a->user_size == b->user_size && !memcmp(a->user, b->user, a->user_size);
-}
-
 /* What was asked with first has the answer, all of it counts, and a refused kernel's place is its heir's. */
 START_TEST(memos)
 {
@@ -224,7 +219,7 @@ START_TEST(memos)
         want[i] = k;
         for (uint64_t j = i / 21 * 21; j < i; j++) {
             const sett__memo_key other = asked(j, user[1]);
-            if (same(&key, &other))
+            if (sett__memo_same(&key, &other))
                 want[i] = want[j];
         }
         ck_assert_ptr_eq(sett__memo_get(r.ks, &key), want[i] == k ? NULL : want[i]);
