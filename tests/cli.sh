@@ -306,6 +306,9 @@ expect 1 '^A tape is what a body records: sett_record' compile "$d/body.c" --tar
 expect 2 '^sett: compile: --emit ptx is of a GPU.s target' compile saxpy --target cpu
 expect 2 '^sett: compile: --emit cubin is of a GPU.s target' compile saxpy --device cpu --emit cubin
 expect 0 '^accesses   are what the tape says' compile "$d/saxpy.tape" --target cpu --emit report
+# A fault of a tape without C lines is told by the tape's file and its line.
+printf 'sett tape 2\nparam D i32 (4):(1) align 4 write\ngrid 1\nblock 8\n%%0 = tid.x i32\n%%1 = param i32 D\nstore %%1[%%0] i32 %%0 align 4\n' >"$d/past.tape"
+expect 1 'past.tape: line 7 of the tape: store to D: element 4 of 4 .byte 16. is outside, block .0,0,0. thread .4,0,0.$' run "$d/past.tape" D=:"$d/past.npy" --device cpu
 
 if [ -x "$b/demo" ]; then
     "$b/demo" make "$d/a.npy" 64 512 1 && "$b/demo" make "$d/b.npy" 64 512 2

@@ -8,8 +8,10 @@ int launch_refused(const options *o, const sett_error *err)
     const named_kernel *k = kernel_find(o->argv[0]);
     if (err->status == SETT_E_SHAPE && k && k->fixed)
         fail("%s; %s N makes it for N", err->text, k->fixed);
-    else
+    else if (k)
         fail("%s", err->text);
+    else
+        fail("%s: %s", o->argv[0], err->text); /* a tape, which has no name of its own */
     return err->status == SETT_E_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
 }
 

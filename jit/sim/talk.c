@@ -27,10 +27,10 @@ static const char *thread_text(const sett__core *c, uint32_t t, char buf[48])
 static void fault_text(sett__core *c, sett_status status, uint32_t op, const char *what, const char *thread)
 {
     char where[160] = "";
-    const char *name = c->launch->name ? c->launch->name : "?", *words = sett__kernel_words(&name);
+    const char *name = c->launch->name ? c->launch->name : "?", *words = sett__kernel_words(&name), *of = "";
     if (op != SETT__NONE)
-        sett__where(c->program, op, where, sizeof where);
-    sett__error(&c->fault, status, "%s%s%s, block (%u,%u,%u)%s%s%s%s", where, *where ? ": " : "", what, c->cta->at[0], c->cta->at[1],
+        sett__where(c->program, op, where, sizeof where), of = sett__op_where_tape(c->program->given, op);
+    sett__error(&c->fault, status, "%s%s%s%s, block (%u,%u,%u)%s%s%s%s", where, of, *where ? ": " : "", what, c->cta->at[0], c->cta->at[1],
         c->cta->at[2], *thread ? " thread " : "", thread, words, name);
 }
 

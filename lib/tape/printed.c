@@ -109,12 +109,29 @@ static void put_where(char *buf, size_t size, const char *file, uint32_t line, u
         snprintf(buf, size, "%s %u", line ? "line" : "op", line ? line : op);
 }
 
-const char *sett__op_where(const sett__tape *t, uint32_t op, char *buf, size_t size)
+static const sett__site_ref *site_of(const sett__tape *t, uint32_t op)
 {
     const uint32_t at = op < t->n_op ? t->op[op].site : SETT__NONE;
-    const sett__site_ref *s = at < t->n_site && t->site[at].file < t->n_string ? &t->site[at] : NULL;
+    return at < t->n_site && t->site[at].file < t->n_string ? &t->site[at] : NULL;
+}
+
+const char *sett__op_where(const sett__tape *t, uint32_t op, char *buf, size_t size)
+{
+    const sett__site_ref *s = site_of(t, op);
     put_where(buf, size, s ? t->string[s->file] : NULL, s ? s->line : t->line && op < t->n_op ? t->line[op] : 0, op);
     return buf;
+}
+
+/* Who launches a kernel has no text of a tape at hand: a line that is of no file is told to be the tape's. */
+static const char *of_tape(const char *file)
+{
+    return file ? "" : " of the tape";
+}
+
+const char *sett__op_where_tape(const sett__tape *t, uint32_t op)
+{
+    const sett__site_ref *s = site_of(t, op);
+    return of_tape(s ? t->string[s->file] : NULL);
 }
 
 sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_t *operand, const uint32_t block[3],
@@ -127,10 +144,10 @@ sett_status sett__claim_error(sett_error *e, const sett__claim *k, const uint64_
     const char *words = sett__kernel_words(&kernel);
     int rest = snprintf(who, sizeof who, ", block (%u,%u,%u) thread (%u,%u,%u)%s%.100s", block[0], block[1], block[2],
         thread[0], thread[1], thread[2], words, kernel);
-    const char *said = t.failed || !t.buf ? k->text : t.buf, before[] = ": assertion failed: ";
-    int room = (int)(sizeof e->text - sizeof before - strlen(where)) - rest;
+    const char *said = t.failed || !t.buf ? k->text : t.buf, *of = of_tape(k->file), before[] = ": assertion failed: ";
+    int room = (int)(sizeof e->text - sizeof before - strlen(where) - strlen(of)) - rest;
     bool cut = strlen(said) > (size_t)room;
-    sett_status s = sett__error(e, SETT_E_FAULT, "%s%s%.*s%s%s", where, before, cut ? room - 3 : room, said, cut ? "..." : "", who);
+    sett_status s = sett__error(e, SETT_E_FAULT, "%s%s%s%.*s%s%s", where, of, before, cut ? room - 3 : room, said, cut ? "..." : "", who);
     sett__mem_free(t.mem, t.buf);
     return s;
 }

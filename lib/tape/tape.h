@@ -168,6 +168,7 @@ sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* e
 sett_status sett__tape_parse_in(sett__tape *, const sett__allocator *, const char *text, sett_error *);
 /* Where an op is from: "file:line" of its site, else "line 7" of the text, else "op 7". Returns buf. */
 const char *sett__op_where(const sett__tape *, uint32_t op, char *buf, size_t size);
+const char *sett__op_where_tape(const sett__tape *, uint32_t op); /* " of the tape" behind it, for who has not just read one; "" of a site */
 /* One op in that form, even if it is invalid. snprintf-like. */
 int sett__op_str(const sett__tape *, uint32_t op, char *buf, size_t size);
 

@@ -688,7 +688,7 @@ static void write_down(const sett__failure *what)
 static const sett__failure first = {0, 0, {1, 2, 3}, {4, 5, 6}, {(uint32_t)-2, (uint64_t)1 << 40}},
                            second = {0, 1, {0}, {9, 0, 0}, {0x4004000000000000}};
 #define FIRST "k.c:31: assertion failed: i = -2 of 1099511627776, 100%, block (1,2,3) thread (4,5,6)"
-#define SECOND "op 9: assertion failed: x is 2.500000, block (0,0,0) thread (9,0,0)"
+#define SECOND "op 9 of the tape: assertion failed: x is 2.500000, block (0,0,0) thread (9,0,0)"
 
 START_TEST(assertions_are_told)
 {

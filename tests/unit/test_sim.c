@@ -474,15 +474,15 @@ static const struct { const char *name, *text; uint32_t block; const char *want;
     {"assert", A_D "block 64\n" IDS "%4 = const i32 33\n%5 = ne i1 %0, %4\nassert %5, \"x is small\" @ a.c:5 f\n", 64,
      "a.c:5: assertion failed: x is small, block (0,0,0) thread (33,0,0), kernel k"},
     {"step 0", A_D "block 32\n" IDS "%4 = const i32 3\n%5 = sub i32 %4, %0\n%6 = const i32 100\nfor %7 = %4 to %6 step %5 {\nsyncwarp\n}\n", 5,
-     "line 12: the step of a loop is 0, it must be positive, block (0,0,0) thread (3,0,0), kernel k"},
+     "line 12 of the tape: the step of a loop is 0, it must be positive, block (0,0,0) thread (3,0,0), kernel k"},
     {"negative step of all", A_D "block 32\n" IDS "%4 = const i64 3\n%5 = load i32 %2[0] align 4\n%6 = convert i64 %5\n%7 = sub i64 %6, %4\nfor %8 = %6 to %4 step %7 {\nsyncwarp\n}\n", 32,
-     "line 13: the step of a loop is -3, it must be positive, block (0,0,0) thread (0,0,0), kernel k"},
+     "line 13 of the tape: the step of a loop is -3, it must be positive, block (0,0,0) thread (0,0,0), kernel k"},
     {"step 0 of a loop that is not entered", A_D "block 32\n" IDS "%4 = load i32 %2[0] align 4\nfor %5 = %4 to %4 step %4 {\nsyncwarp\n}\n%6 = load i32 %2[1000] align 4\n", 32,
-     "line 13: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+     "line 13 of the tape: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
     {"a loop without end", A_D "block 64\n" IDS "%4 = const i32 5\nloop {\n%6 = load i32 %2[%0] align 4\n%7 = lt i1 %6, %4\nwhile %7\nstore %3[%0] i32 %0 align 4\n} @ a.c:7 f\n", 64,
      "a.c:7: this warp has gone round its while loops 5000 times: they do not end, block (0,0,0) thread (0,0,0), kernel k"},
     {"no line", A_D "block 64\n" IDS "%4 = load i32 %2[1000] align 4\n", 64,
-     "line 9: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
+     "line 9 of the tape: load of A: element 1000 of 1000 (byte 4000) is outside, block (0,0,0) thread (0,0,0), kernel k"},
 };
 
 START_TEST(test_faults)

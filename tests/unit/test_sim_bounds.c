@@ -286,7 +286,7 @@ static const struct { const char *name, *text; uint32_t grid, block; const char 
     {"bounds", A_D "block 64\n" GUARD "if %8 {\n%9 = load i32 %2[%6 + 940] align 4 @ a.c:5 f\nstore %3[%6] i32 %9 align 4\n}\n", 2, 32,
      "a.c:5: load of A: element 1000 of 1000 (byte 4000) is outside, block (1,0,0) thread (28,0,0), kernel k"},
     {"no line", A_D "block 64\n" GUARD "if %8 {\n%9 = load i32 %2[%6 + 940] align 4\nstore %3[%6] i32 %9 align 4\n}\n", 2, 32,
-     "line 15: load of A: element 1000 of 1000 (byte 4000) is outside, block (1,0,0) thread (28,0,0), kernel k"},
+     "line 15 of the tape: load of A: element 1000 of 1000 (byte 4000) is outside, block (1,0,0) thread (28,0,0), kernel k"},
     {"the first of several", A_D "block 64\n" GUARD "store %3[%6] i32 %0 align 4 pred %8\nassert %8, \"in\" @ a.c:6 f\n", 5, 32,
      "a.c:6: assertion failed: in, block (3,0,0) thread (0,0,0), kernel k"},
     {"barrier", A_D "block 64\n" GUARD "%9 = const i32 48\nif %8 {\n%10 = lt i1 %0, %9\nif %10 {\nbarrier @ a.c:8 f\n}\n}\n", 2, 64,
