@@ -4,6 +4,8 @@
  * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
 #include "kernels.h"
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { GROUP = 128, LINE = 128, RASTER = 8, SMEM = 232448 - 1024, CHUNKS = 8 };
 
@@ -325,7 +327,23 @@ typedef struct terms {
     sett_arg extent;
     sett_gemm_epilogue then; /* the caller's */
     void *user;
+    sett_build *b;
+    sett_site site; /* of the caller's line */
 } terms;
+
+/* What the caller's epilogue makes of the sums; where that is of no use, the build has an error of the caller's line. */
+static sett_val *called(const terms *s, const sett_epilogue_tile *at, sett_val *sums)
+{
+    char gives[120] = "NULL", want[120], text[320];
+    sett_val *x = s->then(at, sums, s->user);
+    sett_arg_str(sett_shape(sums), want, sizeof want);
+    if (x)
+        sett_arg_str(sett_shape(x), gives, sizeof gives);
+    snprintf(text, sizeof text, "sett_gemm_wgmma_with: the epilogue gives %s%s, and its sums have the shape %s", x ? "the shape " : "", gives, want);
+    const bool fits = x && !strcmp(gives, want);
+    sett_assert_n(s->site, s->b, sett_arg_i(fits), text, NULL, 0, NULL);
+    return fits ? x : sums;
+}
 
 static sett_val *epilogue_of_terms(const sett_epilogue_tile *at, sett_val *acc, void *user)
 {
@@ -334,7 +352,7 @@ static sett_val *epilogue_of_terms(const sett_epilogue_tile *at, sett_val *acc, 
     if (s->by_row)
         x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_epilogue_partition(at, s->by_row), .pred = in)), sett_load(sett_epilogue_partition(at, s->by_column), .pred = in));
     if (s->then)
-        x = s->then(at, x, s->user);
+        x = called(s, at, x);
     if (s->residual)
         x = sett_add(sett_to(x, SETT_F32), sett_to(sett_load(sett_epilogue_partition(at, s->residual), .pred = in), SETT_F32));
     return x;
@@ -347,14 +365,14 @@ static sett_tensor *operand(sett_build *b, const char *name, sett_dtype t, sett_
     return sett_param(b, name, t, sett_make_layout(b, T(rows, cols), T(apart, 1)), .align = 16);
 }
 
-void sett_gemm_wgmma_with(sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue then, void *data)
+void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue then, void *data)
 {
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K");
     sett_tensor *A = operand(b, "A", o.dtype, M, K), *B = operand(b, "B", o.dtype, o.swiglu ? sett_mul(N, 2) : N, K);
-    terms s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N), .then = then, .user = data};
+    terms s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N), .then = then, .user = data, .b = b, .site = site};
     s.residual = o.residual ? operand(b, "R", o.c, M, N) : NULL;
     sett_tensor *C = operand(b, "C", o.c, M, N);
     if (o.scaled) {

@@ -226,10 +226,11 @@ SETT_API extern const sett_family sett_gemm_wgmma_family;
  *     static sett_val *relu(const sett_epilogue_tile *at, sett_val *sums, void *user) { return sett_max(sums, 0.0); }
  *     static void body(sett_build *b, const void *user) { sett_gemm_wgmma_with(b, user, relu, NULL); }
  *
- * epilogue NULL: that of sett_gemm_wgmma. */
+ * epilogue NULL: that of sett_gemm_wgmma. One that gives NULL, or a value of another shape than `sums`, is SETT_E_ARGUMENT at this call's line. */
 typedef struct sett_epilogue_tile sett_epilogue_tile;
 typedef sett_val *(*sett_gemm_epilogue)(const sett_epilogue_tile *, sett_val *sums, void *user);
-SETT_API void sett_gemm_wgmma_with(sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
+SETT_API void sett_gemm_wgmma_with_at(sett_site, sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
+#define sett_gemm_wgmma_with(b, options, epilogue, user) sett_gemm_wgmma_with_at(SETT_HERE, b, options, epilogue, user)
 SETT_API sett_tensor *sett_epilogue_partition(const sett_epilogue_tile *, sett_tensor *whole);
 
 /* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (B,H,M,d), K (B,HK,N,d), V (B,HK,N,d),

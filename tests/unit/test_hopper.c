@@ -214,6 +214,47 @@ START_TEST(an_epilogue_sees_each_element_once)
 }
 END_TEST
 
+/* What an epilogue must not give is told at the caller's line. */
+static int with_line;
+static sett_val *nothing(const sett_epilogue_tile *at, sett_val *sums, void *user)
+{
+    (void)at, (void)sums, (void)user;
+    return NULL;
+}
+static sett_val *first_of_them(const sett_epilogue_tile *at, sett_val *sums, void *user)
+{
+    (void)at, (void)user;
+    return sett_element(sums, 0);
+}
+static sett_val *flat(const sett_epilogue_tile *at, sett_val *sums, void *user)
+{
+    (void)at, (void)user;
+    return sett_reshape(sums, 8);
+}
+static const struct { sett_gemm_epilogue then; const char *text; } odd_epilogue[] = {
+    {nothing, "sett_gemm_wgmma_with: the epilogue gives NULL, and its sums have the shape ((2,2,2))"},
+    {first_of_them, "sett_gemm_wgmma_with: the epilogue gives the shape (), and its sums have the shape ((2,2,2))"},
+    {flat, "sett_gemm_wgmma_with: the epilogue gives the shape 8, and its sums have the shape ((2,2,2))"},
+};
+static void with_odd(sett_build *b, const void *which)
+{
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    with_line = __LINE__ + 1;
+    sett_gemm_wgmma_with(b, &o, odd_epilogue[*(const int *)which].then, NULL);
+}
+
+START_TEST(an_epilogue_gives_what_it_was_given)
+{
+    const sett_compile_options co = {.size = sizeof co, .user = &_i, .user_size = sizeof _i};
+    char want[300];
+    void *tape = NULL;
+    size_t len;
+    ck_assert_int_eq(sett_record(with_odd, &co, true, &tape, &len, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "%s:%d: sett_assert: assertion failed while recording: %s", __FILE__, with_line, odd_epilogue[_i].text);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
 /* (batch, heads, rows, d), of which the rows of all heads lie beside each other, and 16 bytes apart from the next; or each head's rows. */
 typedef struct heads {
     array a;
@@ -404,6 +445,10 @@ START_TEST(refused_at_the_launch)
         x[1].stride[2] = heads_of[i].stride;
         check_refused(k, 4, x, heads_of[i].text);
     }
+    const int64_t all[] = {1, 4, 10, D};
+    sett_buf turned[4] = {sett_buf_nd(any, SETT_BF16, 4, all), sett_buf_nd(any, SETT_BF16, 4, all), sett_buf_nd(any, SETT_BF16, 4, all), sett_buf_nd(any, SETT_BF16, 4, all)};
+    turned[1].stride[2] = 1, turned[1].stride[3] = 10;
+    check_refused(k, 4, turned, "attention: K's mode 3 must be contiguous: its stride is 10; K is (B,HK,N,64)");
     sett_kernel_release(k);
 }
 END_TEST
@@ -534,6 +579,7 @@ Suite *hopper_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, tile_of_a_product);
     tcase_add_loop_test(t, an_epilogue_sees_each_element_once, 0, 4);
+    tcase_add_loop_test(t, an_epilogue_gives_what_it_was_given, 0, sizeof odd_epilogue / sizeof *odd_epilogue);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
     tcase_add_loop_test(t, exact_attention, 0, 3);
