@@ -60,8 +60,10 @@ typedef struct sett_smem_options {
 SETT_API sett_tensor *sett_make_smem_tensor_at(
     sett_site, sett_build *, sett_dtype, sett_arg shape, const sett_smem_options *);
 #define sett_make_smem_tensor(b, dtype, shape, ...) \
-    sett_make_smem_tensor_at(SETT_HERE_OF(#shape), b, dtype, SETT_A(shape), \
+    sett_make_smem_tensor_at(SETT_HERE_ALIGNED(#shape, #__VA_ARGS__), b, dtype, SETT_A(shape), \
         &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
+#define SETT_HERE_ALIGNED(shape, align) \
+    SETT_SAYS(sizeof(align) > 1 && !SETT_BEGINS_(align, "."), "which alignment? sett_make_smem_tensor takes it behind the layout: 16, 1024 of a swizzle of 128 bytes", SETT_HERE_OF(shape))
 /* Other elements in the same bytes of shared memory: a view from the first element of t on, of a static shape or a static
  * layout. Nothing waits: a barrier must be between the last use of one view and the first of the other, and what copies
  * or products still have under way there must have ended.

@@ -70,6 +70,8 @@ static bool take_side(const bulk *x, const sett_tensor *t, uint8_t space, sett__
     const sett__ctx *c = &x->c;
     SETT__FAIL_IF(c->b, c->site, c->func, t->space != space || t->mbarrier, false, SETT_E_SPACE, "%s is not in %s", sett__tensor_text(c->b, t), sett__space_name((sett_space)space));
     SETT__FAIL_IF(c->b, c->site, c->func, !sett__is_static(t->layout->shape), false, SETT_E_STATIC, "the extents of %s are not static: take a part with sett_local_tile", sett__tensor_text(c->b, t));
+    if (!sett__smem_promised(c, t, PIECE, "a copy in bulk"))
+        return false;
     const uint32_t align = sett__start_align(t);
     SETT__FAIL_IF(c->b, c->site, c->func, align % PIECE, false, SETT_E_ALIGN, "%s is known to begin at a multiple of %u bytes, and copies in bulk begin at 16: .align and .div say so",
         sett__tensor_text(c->b, t), align);

@@ -64,7 +64,7 @@ static bool take_rows(matrices *x)
     enum { ROW = 16 };
     const sett__ctx *c = &x->c;
     const uint32_t bytes = (uint32_t)sett__dtype_bytes((sett_dtype)x->smem->dtype);
-    if (!sett__tensor_places(c, x->smem, &x->p))
+    if (!sett__smem_promised(c, x->smem, ROW, x->atom->name) || !sett__tensor_places(c, x->smem, &x->p))
         return false;
     for (int64_t i = 0; i < x->n * x->row; i++) {
         int64_t first = i - i % x->row;

@@ -101,9 +101,11 @@ static int find_row(const sett__ctx *c, const sett_mma_args *a, int kind)
     const char *rows = rows_of(c, a, kind);
     SETT__FAIL_IF(c->b, c->site, c->func, !*rows, -1, SETT_E_DTYPE, "there is no product of %s and %s that adds up in %s; there are %s", given_name(a->a),
         given_name(a->b), given_name(a->acc), types_of(c, a, kind));
+    const char *steps = sett__dtype_is_int(a->acc) ? "8 up to 32, then 16" : "8";
+    SETT__FAIL_IF(c->b, c->site, c->func, kind == SETT__MMA_GROUP && !a->n, -1, SETT_E_SHAPE, ".n is not given: of %s there is %s, of which N is 8 to 256, in steps of %s",
+        sett_dtype_name(a->a), rows, steps);
     SETT__FAIL_IF(c->b, c->site, c->func, kind == SETT__MMA_GROUP, -1, SETT_E_SHAPE,
-        "m %d, n %d, k %d: of %s there is %s, of which N is 8 to 256, in steps of %s", a->m, a->n, a->k, sett_dtype_name(a->a), rows,
-        sett__dtype_is_int(a->acc) ? "8 up to 32, then 16" : "8");
+        "m %d, n %d, k %d: of %s there is %s, of which N is 8 to 256, in steps of %s", a->m, a->n, a->k, sett_dtype_name(a->a), rows, steps);
     sett__fail(c->b, c->site, c->func, SETT_E_SHAPE, "m %d, n %d, k %d: of %s there are %s", a->m, a->n, a->k, sett_dtype_name(a->a), rows);
     return -1;
 }

@@ -286,9 +286,14 @@ static bool check_fit(const sett__ctx *c, const sett_tensor *t, sett_dtype dtype
     uint64_t bytes = sett__packed_bytes(dtype, want), all = sett__packed_bytes((sett_dtype)t->dtype, have);
     SETT__FAIL_IF(c->b, c->site, c->func, bytes > all, false, SETT_E_LIMIT, "%s of %s is %llu bytes, and %s has %llu", sett__layout_text(c->b, l), sett_dtype_name(dtype),
         (unsigned long long)bytes, sett__tensor_text(c->b, t), (unsigned long long)all);
-    const int64_t need = pattern(l) * bits_of(dtype) / 8, at = sett__start_align(t);
-    SETT__FAIL_IF(c->b, c->site, c->func, at < need || at < sett__dtype_bytes(dtype), false, SETT_E_ALIGN, "%s is known to begin at a multiple of %lld bytes, and %s of %s begins at one of %lld",
-        sett__tensor_text(c->b, t), (long long)at, sett__layout_text(c->b, l), sett_dtype_name(dtype), (long long)(need > sett__dtype_bytes(dtype) ? need : sett__dtype_bytes(dtype)));
+    const uint32_t swizzle = (uint32_t)(pattern(l) * bits_of(dtype) / 8), element = (uint32_t)sett__dtype_bytes(dtype), need = swizzle > element ? swizzle : element;
+    const uint32_t at = sett__start_align(t);
+    char why[300];
+    snprintf(why, sizeof why, "%s of %s", sett__layout_text(c->b, l), sett_dtype_name(dtype));
+    if (!sett__smem_promised(c, t, need, why))
+        return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, at < need, false, SETT_E_ALIGN, "%s is known to begin at a multiple of %u bytes, and %s begins at one of %u",
+        sett__tensor_text(c->b, t), at, why, need);
     return true;
 }
 

@@ -253,15 +253,25 @@ bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, uint32_
     return !b->error.status;
 }
 
+static bool check_begin(const sett__ctx *c, const sett_tensor *t, uint32_t have, uint32_t need, const char *why)
+{
+    SETT__FAIL_IF(c->b, c->site, c->func, have < need, false, SETT_E_ALIGN,
+        "%s begins at a multiple of %u bytes, and %s needs %u: sett_make_smem_tensor takes the alignment behind the layout", sett__tensor_text(c->b, t), have, why, need);
+    return true;
+}
+
 bool sett__smem_aligned(const sett__ctx *c, const sett_tensor *t, uint32_t need, const char *why)
 {
     const sett__op *root = t->space == SETT_SMEM && t->root != SETT__NONE ? &c->b->op[t->root] : NULL;
     if (!root || root->code != SETT__SMEM || !root->n)
         return true;
-    const uint32_t at = (uint32_t)root->imm | c->b->smem_align, have = at & (0 - at);
-    SETT__FAIL_IF(c->b, c->site, c->func, have < need, false, SETT_E_ALIGN,
-        "%s begins at a multiple of %u bytes, and %s needs %u: sett_make_smem_tensor takes the alignment behind the layout", sett__tensor_text(c->b, t), have, why, need);
-    return true;
+    const uint32_t at = (uint32_t)root->imm | c->b->smem_align;
+    return check_begin(c, t, at & (0 - at), need, why);
+}
+
+bool sett__smem_promised(const sett__ctx *c, const sett_tensor *t, uint32_t need, const char *why)
+{
+    return t->space != SETT_SMEM || check_begin(c, t, t->align, need, why);
 }
 
 uint32_t sett__smem_alloc(sett_build *b, sett_site site, const char *func, uint64_t bytes, uint32_t align)

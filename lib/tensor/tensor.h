@@ -14,9 +14,11 @@ sett_tensor *sett__declare_struct(const sett__ctx *, const char *name, int64_t b
  * gave them, 0 before. False: the build has failed. */
 bool sett__launch_shape(const sett__ctx *, sett_arg, const int64_t most[3], sett__expr expr[3], sett_val *val[3], uint32_t *where);
 void sett__check_clusters(const sett__ctx *); /* behind sett_grid, and behind sett_cluster */
-/* Takes bytes of the block's shared window. Returns their offset. */
 /* Refuses static shared memory that does not begin at a multiple of `need` bytes, as `why` needs it; the tape is verified for the rest. */
 bool sett__smem_aligned(const sett__ctx *, const sett_tensor *, uint32_t need, const char *why);
+/* The same where what counts is the alignment that sett_make_smem_tensor was given, not where the tensor happens to lie. */
+bool sett__smem_promised(const sett__ctx *, const sett_tensor *, uint32_t need, const char *why);
+/* Takes bytes of the block's shared window. Returns their offset. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
 /* The same for bytes that the launch computes. *at: their offset from the first such byte, a multiple of step. False: the build
  * has failed. */

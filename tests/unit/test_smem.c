@@ -200,7 +200,7 @@ START_TEST(any_alignment)
 }
 END_TEST
 
-enum { LARGER, LARGER_TYPE, UNALIGNED, INSIDE_PATTERN, OTHER_SPACE, DYNAMIC, BAD_TYPE, ODD_BYTES, N_WRONG };
+enum { LARGER, LARGER_TYPE, UNALIGNED, INSIDE_PATTERN, OTHER_SPACE, DYNAMIC, BAD_TYPE, ODD_BYTES, UNALIGNED_WHOLE, N_WRONG };
 static void wrong(sett_build *b, int which)
 {
     sett_tensor *s = sett_make_smem_tensor(b, SETT_F16, sett_make_layout(b, 2048), 1024);
@@ -213,6 +213,7 @@ static void wrong(sett_build *b, int which)
     case INSIDE_PATTERN: sett_smem_alias(sett_domain_offset(w, 1, 0), SETT_F16, 8); break;
     case OTHER_SPACE: sett_smem_alias(sett_make_rmem_tensor(b, SETT_F32, 4), SETT_U32, 4); break;
     case DYNAMIC: sett_smem_alias(sett_make_smem_tensor(b, SETT_F32, sett_sym(b, "n"), 16), SETT_F32, 4); break;
+    case UNALIGNED_WHOLE: sett_smem_alias(sett_make_smem_tensor(b, SETT_F16, 2048, 128, .name = "q"), SETT_F16, l); break;
     case BAD_TYPE: sett_smem_alias(s, (sett_dtype)99, 4); break;
     default: sett_smem_alias(sett_domain_offset(s, 1), SETT_F32, 4);
     }
@@ -229,6 +230,7 @@ START_TEST(wrong_aliases)
         [DYNAMIC] = {SETT_E_STATIC, "the layout n:1 is not static"},
         [BAD_TYPE] = {SETT_E_DTYPE, "99 is no element type"},
         [ODD_BYTES] = {SETT_E_ALIGN, " is known to begin at a multiple of 2 bytes, and 4:1 of f32 begins at one of 4"},
+        [UNALIGNED_WHOLE] = {SETT_E_ALIGN, "q 2048:1 begins at a multiple of 128 bytes, and S<3,3,3> o 0 o ((8,1),(64,1)):((64,0),(1,0)) of f16 needs 1024: sett_make_smem_tensor takes the alignment behind the layout"},
     };
     for (int i = 0; i < N_WRONG; i++) {
         sett_build *b = sett__build_new(NULL, true);

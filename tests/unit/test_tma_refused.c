@@ -170,6 +170,8 @@ START_TEST(bytes)
         sett_bulk_load(sett_local_tile(x->X, T(8, 8), T(0, 0)), PLAIN(x->b, SETT_F16, T(8, 8), T(8, 1)), BAR(x)))
     TRY(SETT_E_ALIGN, "sett_bulk_store: X (8):(1) is known to begin at a multiple of 2 bytes, and copies in bulk begin at 16: .align and .div say so",
         sett_bulk_store(PLAIN(x->b, SETT_F16, T1(8)), sett_domain_offset(sett_slice(sett_local_tile(x->X, T(1, 8), T(0, 0)), 0, ALL), 1)))
+    TRY(SETT_E_ALIGN, "sett_bulk_load: q 8:1 begins at a multiple of 8 bytes, and a copy in bulk needs 16: " BEGINS,
+        sett_bulk_load(sett_slice(sett_local_tile(x->X, T(1, 8), T(0, 0)), 0, ALL), sett_make_smem_tensor(x->b, SETT_F16, 8, 8, .name = "q"), BAR(x)))
     TRY(SETT_E_SHAPE, "sett_bulk_load: X (4):(1) has 8 bytes: a copy in bulk takes a multiple of 16, less than 2^20",
         sett_bulk_load(sett_slice(sett_local_tile(x->X, T(1, 4), T(0, 0)), 0, ALL), PLAIN(x->b, SETT_F16, T1(4)), BAR(x)))
     TRY(SETT_E_SPACE, "sett_bulk_peer: the mbarrier is this block's: the bytes complete at the peer's, sett_map_dsmem of it", sett_bulk_peer(STAGE(x), sett_map_dsmem(STAGE(x), 1), BAR(x)))
