@@ -54,7 +54,8 @@ SETT_API sett_val *sett_elect_one_at(sett_site, sett_build *);
 #define sett_make_warp_uniform(x) sett_shuffle_at(SETT_HERE, "sett_make_warp_uniform", SETT_V(x), SETT_SHUFFLE_IDX, sett_arg_i(0), 32)
 /* Reduces a scalar over all threads of the block; every thread gets the result. All threads of the block must reach it.
  * It uses two barriers, and smem of one element for each warp. op as of sett_warp_reduce. It folds the lanes of each
- * warp by butterflies, then the warps. SETT_E_STATIC: the block's extents are not static. */
+ * warp by butterflies, then the warps. SETT_E_STATIC: the block's extents are not static, or are given behind the call.
+ * SETT_E_DIVIDE: the block is not of whole warps, as one of 48 threads. */
 SETT_API sett_val *sett_block_reduce_at(sett_site, sett_val *x, sett_binary_op op);
 #define sett_block_reduce(x, op) sett_block_reduce_at(SETT_HERE, x, op)
 

@@ -155,9 +155,9 @@ sett_val *sett_block_reduce_at(sett_site site, sett_val *x, sett_binary_op op)
     sett_dtype dtype = (sett_dtype)x->dtype;
     const int64_t *e = b->block_size;
     SETT__FAIL_IF(b, site, func, !e[0] || !e[1] || !e[2], sett__poison_val_of(x), SETT_E_STATIC, "the block must be static, and given before: sett_block");
-    int64_t warps = e[0] * e[1] * e[2] / 32;
-    SETT__FAIL_IF(b, site, func, warps * 32 != e[0] * e[1] * e[2], sett__poison_val_of(x), SETT_E_DIVIDE, "a block of %lld threads is not of whole warps",
-        (long long)(e[0] * e[1] * e[2]));
+    const int64_t threads = e[0] * e[1] * e[2], warps = threads / 32;
+    SETT__FAIL_IF(b, site, func, warps * 32 != threads, sett__poison_val_of(x), SETT_E_DIVIDE,
+        "the block (%lld,%lld,%lld) has %lld threads, which are no whole warps: it takes a multiple of 32", (long long)e[0], (long long)e[1], (long long)e[2], (long long)threads);
     sett_val *sum = sett__warp_reduce(site, func, x, op, 32);
     if (warps == 1 || b->error.status)
         return sum;

@@ -320,6 +320,7 @@ CASE(lop3_lut, sett_lop3(w->t, w->t, w->t, 256))
 CASE(shf_wide, sett_shf_l(sett_to(w->t, SETT_I64), sett_to(w->t, SETT_I64), 1))
 CASE(prmt_sel, sett_prmt(w->t, w->t, 0x10000))
 CASE(block_odd, (sett_block(w->b, 40), sett_block_reduce(w->f, SETT_ADD)))
+CASE(block_plane, (sett_block(w->b, 24, 2), sett_block_reduce(w->f, SETT_ADD)))
 CASE(block_op, (sett_block(w->b, 64), sett_block_reduce(w->f, SETT_DIV)))
 CASE(block_later, sett_block_reduce(w->f, SETT_ADD))
 #define ROW(name, status, text) {#name, name, status, text}
@@ -398,7 +399,8 @@ static const struct { const char *name; void (*f)(world *); sett_status status; 
     ROW(lop3_lut, SETT_E_RANGE, "sett_lop3: the table is 256, it may be 0 to 255"),
     ROW(shf_wide, SETT_E_DTYPE, "sett_shf_l: it takes integers of 32 to 32 bits, not i64"),
     ROW(prmt_sel, SETT_E_RANGE, "sett_prmt: the selector is 65536, it has four digits of 4 bits"),
-    ROW(block_odd, SETT_E_DIVIDE, "sett_block_reduce: a block of 40 threads is not of whole warps"),
+    ROW(block_odd, SETT_E_DIVIDE, "sett_block_reduce: the block (40,1,1) has 40 threads, which are no whole warps: it takes a multiple of 32"),
+    ROW(block_plane, SETT_E_DIVIDE, "sett_block_reduce: the block (24,2,1) has 48 threads, which are no whole warps: it takes a multiple of 32"),
     ROW(block_later, SETT_E_STATIC, "sett_block_reduce: the block must be static, and given before: sett_block"),
 };
 
