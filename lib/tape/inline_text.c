@@ -130,21 +130,32 @@ static bool of_gemm(const sett__tape *t, uint32_t i)
     return i < t->n_op && t->op[i].site == site;
 }
 
+static bool increases(const sett__tape *t, const sett__op *op)
+{
+    return !sett__attr(t->arg, op, SETT__AT_MAXNREG_WAY);
+}
+
 const char *sett__op_call(const sett__tape *t, uint32_t op)
 {
     switch (t->op[op].code) {
+    case SETT__MATCH: return t->op[op].sub == SETT__VOTE_ANY ? "sett_match_any_sync" : "sett_match_all_sync";
+    case SETT__MAXNREG: return increases(t, &t->op[op]) ? "sett_setmaxregister_increase" : "sett_setmaxregister_decrease";
+    case SETT__MBINVAL: return "sett_mbarrier_inval";
+    case SETT__MBTEST: return "sett_mbarrier_test_wait";
     case SETT__CPASYNC: return "sett_cp_async";
     case SETT__CPCOMMIT: return "sett_cp_async_commit_group";
     case SETT__CPWAIT: return "sett_cp_async_wait_group";
     case SETT__REDUX: return "sett_warp_redux_sync";
     case SETT__TANHA: return "sett_tanh_approx";
     case SETT__MMA:
+    case SETT__DP4A:
     case SETT__DESC:
     case SETT__WGMMA: return "sett_gemm";
     case SETT__WGFENCE: return of_gemm(t, op) ? "sett_gemm" : "sett_mma_fence";
     case SETT__WGCOMMIT: return "sett_mma_commit";
     case SETT__WGWAIT: return "sett_mma_wait";
     case SETT__LDMATRIX:
+    case SETT__MOVMATRIX:
     case SETT__STMATRIX: return "sett_copy";
     case SETT__PEER: return "sett_map_dsmem";
     case SETT__TMALOAD: return "sett_tma_load";
@@ -155,6 +166,10 @@ const char *sett__op_call(const sett__tape *t, uint32_t op)
     case SETT__BULKSTORE: return "sett_bulk_store";
     case SETT__BULKREDUCE: return "sett_bulk_reduce";
     case SETT__BULKPEER: return "sett_bulk_peer";
+    case SETT__STASYNC: return "sett_store_async";
+    case SETT__MAPFETCH: return "sett_prefetch_descriptor";
+    case SETT__MAPCOPY: return "sett_copy_tensormap";
+    case SETT__MAPREPLACE: return "sett_update_tma_descriptor";
     case SETT__POLICY: return "sett_cache_policy";
     default: return NULL;
     }

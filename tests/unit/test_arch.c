@@ -476,10 +476,31 @@ START_TEST(text_reads_back)
 }
 END_TEST
 
+static void fewer_registers(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_block(b, 128);
+    sett_setmaxregister_decrease(b, 24);
+}
+static void more_registers(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_block(b, 128);
+    sett_setmaxregister_increase(b, 240);
+}
+static void tests_a_wait(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *bar = sett_make_mbarriers(b, 1), *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, 1));
+    sett_mbarrier_init(bar, 1);
+    sett_set(X, sett_to(sett_mbarrier_test_wait(bar, 0, .cluster = true), SETT_F32), 0);
+}
 START_TEST(old_targets)
 {
     static const struct { sett_body body; const char *target, *text; } t[] = {
-        {copies, "sm_75", ": sett_cp_async needs sm_80, the target is sm_75"}, {folds, "sm_75", ": sett_warp_redux_sync needs sm_80, the target is sm_75"}};
+        {copies, "sm_75", ": sett_cp_async needs sm_80, the target is sm_75"}, {folds, "sm_75", ": sett_warp_redux_sync needs sm_80, the target is sm_75"},
+        {fewer_registers, "sm_80", ": sett_setmaxregister_decrease needs sm_90, the target is sm_80"}, {more_registers, "sm_80", ": sett_setmaxregister_increase needs sm_90, the target is sm_80"},
+        {tests_a_wait, "sm_80", ": sett_mbarrier_test_wait needs sm_90, the target is sm_80"}};
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
     sett_error err = {0};
     sett_engine *e;
