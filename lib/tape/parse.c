@@ -117,14 +117,23 @@ static bool find_sub(sett__op *op, const char *s, size_t n)
     return false;
 }
 
-/* dot: behind the dot of a name that is known; 0: it is not. */
+static sett__guess guess_op(const char *s, size_t n, int from, int to)
+{
+    sett__guess g = sett__guess_of(s, n);
+    for (int c = from; c < to; c++)
+        sett__guess_add(&g, sett__ops[c].text);
+    return g;
+}
+
+/* dot: behind the dot of a name that is known; 0: it is not. A type is no part of a name: ad.f32 means add. */
 static bool no_such_op(sett__parser *p, const char *s, size_t n, size_t dot)
 {
     const sett__code code = (sett__code)now(p)->code;
     const char *word;
-    sett__guess g = sett__guess_of(s + dot, n - dot);
-    for (int c = dot ? SETT__ADD : 0; c < (dot ? folds(code) ? SETT__XOR + 1 : 0 : SETT__N_CODES); c++)
-        sett__guess_add(&g, sett__ops[c].text);
+    sett__guess g = dot ? guess_op(s + dot, n - dot, SETT__ADD, folds(code) ? SETT__XOR + 1 : 0) : guess_op(s, n, 0, SETT__N_CODES);
+    const size_t first = strcspn(s, ".");
+    if (!dot && !g.best && first < n)
+        g = guess_op(s, first, 0, SETT__N_CODES);
     for (int i = 0; dot && (word = sett__sub_word(code, i)); i++)
         sett__guess_add(&g, word);
     if (!g.best)

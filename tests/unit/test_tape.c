@@ -376,6 +376,9 @@ static const struct {
     /* the parser's own */
     {"%9 = frob i32 %0", SETT_E_PARSE, "line 15, column 6: there is no op frob\n  %9 = frob i32 %0\n       ^"},
     {"%9 = ad i32 %0, %0", SETT_E_PARSE, "there is no op ad; did you mean add?"},
+    {"%9 = ad.f32 %2, %2", SETT_E_PARSE, "there is no op ad.f32; did you mean add?"},
+    {"%9 = mul.f32 %2, %2", SETT_E_PARSE, "there is no op mul.f32; did you mean mul?"},
+    {"%9 = frob.f32 %2, %2", SETT_E_PARSE, "there is no op frob.f32\n"},
     {"%9 = mbarier.try_wait i1 %0", SETT_E_PARSE, "there is no op mbarier.try_wait; did you mean mbarrier.try_wait?"},
     {"%9 = reduce.mx f32 %7, %2", SETT_E_PARSE, "there is no op reduce.mx; did you mean reduce.max?"},
     {"%9 = shfl.bly f32 %2, %0", SETT_E_PARSE, "there is no op shfl.bly; did you mean shfl.bfly?"},
