@@ -148,6 +148,22 @@ for cc in gcc clang; do
         [ "${cost#* }" -lt 204800 ] || { echo "$cc: $f.c takes more than 200 MiB"; exit 1; }
     done
 done
+# A standard that is too old is named before what follows from it, by every header.
+too_old() { # compiler, its language, standard, what must be said
+    command -v "$1" >/dev/null || return 0
+    for h in include/sett/*.h; do
+        printf '#include <sett/%s>\n' "$(basename "$h")" >"$b/user/old.$2"
+        "$1" -std="$3" -Iinclude -fsyntax-only "$b/user/old.$2" 2>"$b/user/old.log" && { echo "$1: $h was taken as $3"; exit 1; }
+        grep -m 1 error: "$b/user/old.log" | grep -qF "sett's headers need $4: compile with -std=" || { echo "$1 $3 $h"; cat "$b/user/old.log"; exit 1; }
+    done
+}
+for cc in gcc clang; do
+    too_old $cc c c99 C11
+    too_old $cc c gnu90 C11
+done
+for cxx in g++ clang++; do
+    too_old $cxx cc c++14 C++17
+done
 # In C++ too an argument is what C takes: what only converts to an integer, as a class of halves does, would lose its fraction.
 while read -r call; do
     printf '#include <sett/sett.h>\nstruct half { operator float() const { return 0.5f; } };\nvoid f(sett_kernel *k, sett_graph *p, sett_buf x, float *y);\nvoid f(sett_kernel *k, sett_graph *p, sett_buf x, float *y)\n{\n    (void)k, (void)p, (void)x, (void)y;\n    %s;\n}\n' "$call" >"$b/user/wrong.cc"

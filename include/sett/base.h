@@ -6,6 +6,13 @@
  * build.h) the build keeps the first error, with the caller's file and line, and later calls do nothing. */
 #ifndef SETT_BASE_H
 #define SETT_BASE_H
+#ifdef __cplusplus
+#if __cplusplus < 201703L
+#error "sett's headers need C++17: compile with -std=c++17 or later"
+#endif
+#elif !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
+#error "sett's headers need C11: compile with -std=c11 or later"
+#endif
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
