@@ -99,8 +99,10 @@ bool sett__device(const sett__runtime *r, int *device, sett_error *err)
         return true;
     if (*device < 0)
         sett__error(err, SETT_E_NO_DEVICE, "device %d is none: GPUs count from 0, the CPU is SETT_CPU (%d)", *device, SETT_CPU);
+    else if (r->cuda && gpus == 1)
+        sett__error(err, SETT_E_NO_DEVICE, "device %d: there is one GPU, 0", *device);
     else if (r->cuda)
-        sett__error(err, SETT_E_NO_DEVICE, "device %d: there are %d GPUs", *device, gpus);
+        sett__error(err, SETT_E_NO_DEVICE, "device %d: there are %d GPUs, 0 to %d", *device, gpus, gpus - 1);
     else
         sett__error(err, SETT_E_NO_DEVICE, "device %d: %s", *device, r->no_cuda);
     return false;

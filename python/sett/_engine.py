@@ -446,7 +446,9 @@ class Engine:
         device = self.default_device if device is None else device
         name = C.create_string_buffer(32)
         if self._call(_c.lib.sett_device_target, device, name, 32) < 0:
-            raise Error(Status.E_NO_DEVICE, f"there is no device {device}: GPUs count from 0 to {self.gpu_count - 1}, the CPU is {CPU}")
+            gpus = self.gpu_count
+            there = "there is no GPU here" if not gpus else "there is one GPU, 0" if gpus == 1 else f"GPUs count from 0 to {gpus - 1}"
+            raise Error(Status.E_NO_DEVICE, f"there is no device {device}: {there}; the CPU is {CPU}")
         return name.value.decode()
 
     def _home(self, target: str) -> int:

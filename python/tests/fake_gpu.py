@@ -137,7 +137,7 @@ class Gpu(Case):
                 e = sett.Engine(cache_dir="", assembler="driver")
             self.assertEqual((e.default_device, e._home("cpu"), e._home("sm_90a")), (device, sett.CPU, of_gpus))
             self.assertEqual(e.compile(family("scale")).target == "cpu", device == sett.CPU)
-        with unittest.mock.patch.dict(os.environ, SETT_DEVICE="2"), self.refused(Status.E_NO_DEVICE, "device 2: there are 2 GPUs"):
+        with unittest.mock.patch.dict(os.environ, SETT_DEVICE="2"), self.refused(Status.E_NO_DEVICE, "device 2: there are 2 GPUs, 0 to 1"):
             sett.Engine(cache_dir="")
 
     def test_streams_of_other_frameworks(self):
@@ -223,7 +223,7 @@ class Gpu(Case):
             self.kernel(x, y)
         with self.refused(Status.E_NO_DEVICE, "of GPU 1, and the tensors before it of GPU 0"):
             self.kernel.prepare(x, x).bind(y, y)
-        with self.refused(Status.E_NO_DEVICE, "device 2: there are 2 GPUs"):
+        with self.refused(Status.E_NO_DEVICE, "device 2: there are 2 GPUs, 0 to 1"):
             self.kernel(Tensor(2), Tensor(2))
         with self.refused(Status.E_DTYPE, "scale: X is f32, the buffer given is f64"):
             self.kernel(Tensor(dtype=(2, 64)), x)

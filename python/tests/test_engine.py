@@ -12,6 +12,7 @@ import tempfile
 import threading
 import weakref
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -66,6 +67,9 @@ class Errors(Case):
         with self.refused(Status.E_NO_DEVICE, "there is no device 7") as caught:
             engine().target(7)
         again = pickle.loads(pickle.dumps(caught.exception))
+        for gpus, there in ((0, "there is no GPU here"), (1, "there is one GPU, 0"), (8, "GPUs count from 0 to 7")):
+            with mock.patch.object(sett.Engine, "gpu_count", gpus), self.refused(Status.E_NO_DEVICE, f"there is no device 99: {there}; the CPU is -1"):
+                engine().target(99)
         self.assertEqual((again.status, str(again)), (caught.exception.status, str(caught.exception)))
         self.assertEqual(sett.Error(4711, "of a newer library").status, 4711)
 

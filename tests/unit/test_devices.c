@@ -545,7 +545,7 @@ START_TEST(default_device_is_asked_for)
     if (!open_devices(false))
         return;
     const int gpus = sett_gpu_count(engine);
-    snprintf(none, sizeof none, "SETT_DEVICE is 100 in the environment: device 100: there are %d GPUs", gpus);
+    snprintf(none, sizeof none, "SETT_DEVICE is 100 in the environment: device 100: there are %d GPUs, 0 to %d", gpus, gpus - 1);
     sett_engine_options o = {.size = sizeof o, .cache_dir = ""};
     for (size_t i = 0; i < SETT__COUNT(t); i++) {
         char is[16], wanted[16];
