@@ -599,6 +599,13 @@ n=$((n + 1))
 SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_required: $d/typo.settpack is not used: there is no such file or folder$" doctor
 SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^cache layer: $d/typo.settpack is not used: there is no such file or folder$" doctor
 SETT_CACHE_REQUIRED=1 SETT_CACHE_LAYERS=$d/typo.settpack expect 1 "^sett: cache_required: " cache layers
+SETT_DEVICE=cpu SETT_CACHE_DIR='' expect 5 '^cache: memory only: SETT_CACHE_DIR is "", and no layer is named$' doctor
+SETT_DEVICE=cpu expect 5 '^cache: memory only: cache_dir is "", and no layer is named$' doctor --cache-dir ''
+# How to get an assembler is told once.
+n=$((n + 1))
+[ "$(SETT_PTXAS=/nowhere SETT_NVJITLINK=/nowhere "$sett" doctor 2>&1 | tee "$d/bare" | grep -c 'pip install')" -le 1 ] &&
+    { ! grep -q '^driver-jit: none' "$d/bare" || grep -q '^to get an assembler: pip install .*python3-pip' "$d/bare"; } ||
+    { echo 'doctor without an assembler:'; cat "$d/bare"; bad=$((bad + 1)); }
 SETT_DEVICE=cpu expect 5 '^default device: cpu, as SETT_DEVICE says$' doctor
 SETT_DEVICE=cuda expect 1 '^sett: SETT_DEVICE is "cuda" in the environment' doctor
 SETT_DEVICE=cuda expect 1 '^default device: [^,]*$' doctor

@@ -42,7 +42,8 @@ static void try_on(sett_engine *e, bool assemble, FILE *out)
     co.ptx_only = false;
     if (!s && assemble) {
         s = sett_compile(e, tiny, &co, &k, &err);
-        fprintf(out, "assemble a cubin: %s\n", s ? err.text : "works");
+        /* Why there is none, and how to get one, is told above. */
+        fprintf(out, "assemble a cubin: %s\n", s == SETT_E_NO_ASSEMBLER ? "no assembler was found" : s ? err.text : "works");
         sett_kernel_release(k);
     }
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* --target asks no Python for its own folder, which Debian's refuses. */
-#define GET "pip install --target ~/.sett nvidia-nvjitlink && export SETT_NVJITLINK=$(echo ~/.sett/nvidia/*/lib/libnvJitLink.so.*)"
+#define GET "pip install --target ~/.sett nvidia-nvjitlink && export SETT_NVJITLINK=$(echo ~/.sett/nvidia/*/lib/libnvJitLink.so.*) (Debian has pip in python3-pip)"
 
 struct sett__asm {
     sett_assembler choice;

@@ -125,6 +125,7 @@ int sett__cache_layers(const sett__cache *); /* layers in use or not, in the ord
                                               * last */
 int sett__cache_local(const sett__cache *);  /* the same without the server; the folder is the last */
 sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_info *);
+const char *sett__cache_nowhere(const sett__cache *); /* of one without layers: why there are none */
 /* pack_write.c: what <sett/cache.h> calls after its checks. entries: how many. */
 sett_status sett__pack_write(sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
 /* Can a pack be written there? Links, FIFOs and devices are not replaced. */

@@ -285,7 +285,7 @@ static void unused_layers(const sett__cache *c, bool named, reasons *r)
             add_reason(r, &c->place[i], true, c->place[i].why ? c->place[i].why : "");
 }
 
-static const char *nowhere(const sett__cache *c)
+const char *sett__cache_nowhere(const sett__cache *c)
 {
     return c->nowhere ? c->nowhere : "no folder and no pack is named";
 }
@@ -300,7 +300,7 @@ static sett_status check_required(const sett__cache *c, sett_error *err)
         any |= c->place[i].layer != NULL;
     unused_layers(c, any, &r);
     if (!r.n)
-        return any ? SETT_OK : sett__error(err, SETT_E_IO, "cache_required: there is no cache: %s", nowhere(c));
+        return any ? SETT_OK : sett__error(err, SETT_E_IO, "cache_required: there is no cache: %s", sett__cache_nowhere(c));
     write_reasons(text, &r);
     return sett__error(err, SETT_E_IO, "cache_required: %s", text);
 }
@@ -413,7 +413,7 @@ sett_status sett__cache_find(sett__cache *c, const sett__digest *key, const sett
     }
     unused_layers(c, false, &r);
     if (!r.n)
-        return sett__error(err, SETT_E_NOT_CACHED, "there is no cache: %s", nowhere(c));
+        return sett__error(err, SETT_E_NOT_CACHED, "there is no cache: %s", sett__cache_nowhere(c));
     write_reasons(text, &r);
     return sett__error(err, SETT_E_NOT_CACHED, "%s", text);
 }

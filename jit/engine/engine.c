@@ -364,9 +364,7 @@ static void describe_cache(const sett_engine *e, sett__sink *t)
             sett__putf(t, "%s: %s%s\n", kind, l.path, l.writable ? "" : " (read only)");
     }
     if (!n)
-        sett__putf(t, "cache: memory only: %s\n", e->opt.cache_dir && !*e->opt.cache_dir
-                ? "as asked"
-                : NO_HOME);
+        sett__putf(t, "cache: memory only: %s\n", sett__cache_nowhere(e->cache));
     if (sett__cache_layers(e->cache) == n)
         return;
     sett_cache_layer_info l = {.size = sizeof l};

@@ -408,6 +408,7 @@ START_TEST(nothing_is_there)
     ck_assert_ptr_nonnull(strstr(e.text, "/nowhere/ptxas"));
     ck_assert_ptr_nonnull(strstr(e.text, "/nowhere/libnvJitLink.so"));
     ck_assert_ptr_nonnull(strstr(e.text, "pip install --target ~/.sett nvidia-nvjitlink && export SETT_NVJITLINK=$("));
+    ck_assert_ptr_nonnull(strstr(e.text, "(Debian has pip in python3-pip), or the CUDA toolkit (package cuda-nvcc)"));
     sett__sink told = {.buf = text, .cap = sizeof text}, counted = {0};
     sett__asm_describe(a, &told);
     ck_assert_uint_eq(told.len, strlen(text));
