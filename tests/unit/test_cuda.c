@@ -3,6 +3,7 @@
  * is loaded when, and what a capture, a full device or a fault turns into. No GPU is needed. */
 #include "tests/rig/faces.h"
 #include "jit/cuda/inside.h"
+#include "jit/kernel/runtime.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -718,6 +719,22 @@ START_TEST(assertions_are_told)
 }
 END_TEST
 
+/* A number that is no device's is told beside what there is: none, one, several. */
+START_TEST(devices_that_are_not_there)
+{
+    static const struct { int gpus; const char *text; } t[] = {
+        {0, "device 99: there is no driver"}, {1, "device 99: there is one GPU, 0"}, {8, "device 99: there are 8 GPUs, 0 to 7"}};
+    static sett__runtime r = {.no_cuda = "there is no driver"};
+    for (size_t i = 0; i < SETT__COUNT(t); i++) {
+        sett__cuda counted = {.count = t[i].gpus};
+        int device = 99;
+        r.cuda = t[i].gpus ? &counted : NULL;
+        ck_assert(!sett__device(&r, &device, &err));
+        ck_assert_str_eq(err.text, t[i].text);
+    }
+}
+END_TEST
+
 /* A launch may be under way when the handle goes; memory that a broken kernel wrote is not believed. */
 START_TEST(assertions_outlive_the_handle)
 {
@@ -773,6 +790,7 @@ Suite *cuda_suite(void)
     tcase_add_loop_test(t, load_fails, 0, 2);
     tcase_add_loop_test(t, assertions_are_told, 0, 2);
     tcase_add_test(t, assertions_outlive_the_handle);
+    tcase_add_test(t, devices_that_are_not_there);
     tcase_add_test(t, assertions_without_a_page);
     suite_add_tcase(s, t);
     return s;
