@@ -48,7 +48,7 @@ endef
 obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(1))))
 # A room is a folder: what lies in one is built.
 LIB_OBJ := $(call obj,lib/*)
-JIT_OBJ := $(call obj,jit/* jit/sim/fast)
+JIT_OBJ := $(call obj,jit/* jit/sim/*)
 PTX_OBJ := $(call obj,ptx)
 REMOTE_OBJ := $(call obj,remote)
 KERNELS_OBJ := $(call obj,kernels)
@@ -76,7 +76,7 @@ $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c tests/conform/*.c tests/ri
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 # Thousands of small functions that call nothing: -O3 makes them larger and no faster, and tables to unwind them would be a
 # tenth of the library. -g has such tables all the same.
-$(B)/obj/jit/sim/wide_base.o $(B)/obj/jit/sim/wide_avx2.o: override CFLAGS += -O2 -fno-asynchronous-unwind-tables
+$(B)/obj/jit/sim/rows/wide_base.o $(B)/obj/jit/sim/rows/wide_avx2.o: override CFLAGS += -O2 -fno-asynchronous-unwind-tables
 $(B)/obj/lib/picture/%.o $(B)/obj/lib/print/%.o $(B)/obj/jit/warm/%.o: override CFLAGS += -Os
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process.
 GUARDED := $(wildcard lib/base/lex.c lib/tape/*.c lib/layout/notation.c jit/asm/*.c jit/cache/*.c jit/kernel/meta.c jit/warm/*.c remote/*.c)

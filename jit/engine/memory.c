@@ -11,9 +11,9 @@ static void *cpu_alloc(sett__runtime *r, size_t bytes)
 {
     size_t whole = bytes ? (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN : CPU_ALIGN;
     void *p = aligned_alloc(CPU_ALIGN, whole);
-    if (!p && sett__blocks_drain(&r->blocks))
+    if (!p && sett__allocations_drain(&r->blocks))
         p = aligned_alloc(CPU_ALIGN, whole);
-    if (!p || sett__block_add(&r->blocks, p, bytes))
+    if (!p || sett__allocation_add(&r->blocks, p, bytes))
         return p;
     free(p);
     return NULL;
@@ -24,7 +24,7 @@ static void cpu_free(sett__runtime *r, void *p)
 {
     if (!sett__same_process(r))
         return;
-    if (!sett__block_free(&r->blocks, p))
+    if (!sett__allocation_free(&r->blocks, p))
         sett__say(&r->log, SETT_LOG_ERROR, "memory", "sett_free: %p was not given by sett_alloc, or was freed before", p);
 }
 
@@ -71,7 +71,7 @@ sett_status sett__memcpy(sett__runtime *r, sett_stream stream, void *dst, const 
         return SETT_E_ARGUMENT;
     if (stream.device != SETT_CPU)
         return sett__cuda_memcpy(r->cuda, stream, dst, src, bytes, NULL);
-    if (!sett__blocks_hold(&r->blocks, dst, bytes) || !sett__blocks_hold(&r->blocks, src, bytes))
+    if (!sett__allocations_hold(&r->blocks, dst, bytes) || !sett__allocations_hold(&r->blocks, src, bytes))
         return SETT_E_RANGE;
     memmove(dst, src, bytes);
     return SETT_OK;

@@ -89,7 +89,7 @@ sett_status sett__bind_kernel(
     const sett_kernel *k, int n, const sett_launch_arg *args, sett__bound *bound, sett__extent *extent, sett_error *err)
 {
     sett_status s = sett__bind(k->plan, n, args, bound, extent, err);
-    return s || !k->cpu ? s : sett__blocks_check(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, args, extent, err);
+    return s || !k->cpu ? s : sett__allocations_check(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, args, extent, err);
 }
 
 /* What a bound launch hands over: tensor maps, and on a GPU the shot. gpu NULL: the CPU engine. In line, as a launch is a few tens of
@@ -121,7 +121,7 @@ sett_status sett__launch_aim(sett_kernel *k, sett_stream stream, void *function,
 sett_status sett__launch_again(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
     const sett__extent *extent, sett_error *err)
 {
-    sett_status s = sett__blocks_alive(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, extent, err);
+    sett_status s = sett__allocations_alive(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, extent, err);
     return s ? s : sett__launch_cpu(k, handle, d, params, params_len, extent, err);
 }
 

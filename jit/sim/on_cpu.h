@@ -4,25 +4,25 @@
 #define SETT_JIT_ON_CPU_H
 
 /* ---- allocations.c: what sett_alloc gave on the CPU --------------------------------------------------------------- */
-typedef struct sett__blocks {
+typedef struct sett__allocations {
     pthread_mutex_t lock;
     void *tree; /* of tsearch() */
-    struct sett__block *oldest, *newest; /* of those that were freed, and are kept for a while */
+    struct sett__allocation *oldest, *newest; /* of those that were freed, and are kept for a while */
     size_t freed_blocks, freed_bytes;
-} sett__blocks;
-bool sett__block_add(sett__blocks *, const void *, size_t bytes); /* false: no memory */
-bool sett__block_free(sett__blocks *, const void *); /* its memory too, sooner or later; false: no block starts there */
-bool sett__blocks_drain(sett__blocks *);             /* sooner; false: there is nothing */
+} sett__allocations;
+bool sett__allocation_add(sett__allocations *, const void *, size_t bytes); /* false: no memory */
+bool sett__allocation_free(sett__allocations *, const void *); /* its memory too, sooner or later; false: no block starts there */
+bool sett__allocations_drain(sett__allocations *);             /* sooner; false: there is nothing */
 /* Unless the address lies in a block that was freed, or ends before these bytes do. */
-bool sett__blocks_hold(sett__blocks *, const void *, size_t bytes);
+bool sett__allocations_hold(sett__allocations *, const void *, size_t bytes);
 /* The block that the address lies in, and whether it was freed; false: none. */
-bool sett__blocks_around(sett__blocks *, const void *, sett__extent *, bool *freed);
+bool sett__allocations_around(sett__allocations *, const void *, sett__extent *, bool *freed);
 /* Bound arguments against the blocks that their addresses lie in: SETT_E_RANGE. The second asks again of what was bound before
  * whether it was freed. */
-sett_status sett__blocks_check(
-    sett__blocks *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
-sett_status sett__blocks_alive(sett__blocks *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
-void sett__blocks_clear(sett__blocks *); /* forgets them; the memory stays the caller's */
+sett_status sett__allocations_check(
+    sett__allocations *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
+sett_status sett__allocations_alive(sett__allocations *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
+void sett__allocations_clear(sett__allocations *); /* forgets them; the memory stays the caller's */
 
 /* ---- stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
 typedef struct sett__stand_ins {

@@ -19,13 +19,13 @@ typedef struct sett__async {
     uint64_t seed;
 } sett__async;
 bool sett__async_parse(sett__async *, const char *); /* policy.c: "eager", "lazy", "random:7"; false: none of these */
-struct sett__blocks;
+struct sett__allocations;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];
     uint32_t cluster[3]; /* blocks of a cluster; 0: 1 */
     sett__async async;
     _Atomic uint64_t *order;     /* gets a digest of what completed when, summed over clusters; NULL: nobody asks */
-    struct sett__blocks *blocks; /* allocations that addresses are checked against; NULL: none are known */
+    struct sett__allocations *blocks; /* allocations that addresses are checked against; NULL: none are known */
     const void *params; /* the packed block */
     size_t params_len;
     const sett__extent *extent; /* one for each sig.param (scalars: {0,0}) */
@@ -46,13 +46,6 @@ typedef struct sett__sim_launch {
 uint64_t sett__model_blocks(const sett__program *, const sett__sim_launch *); /* cluster.c: that the modelled device has room for at once */
 /* tma.c: 128 bytes that are a tensor map of the CPU engine: a recipe, and what it is at one launch. stride: in bytes, of mode 1 on. */
 void sett__sim_map(const sett__map *, const void *address, const uint64_t *extent, const uint64_t *stride, void *to);
-/* The calls that a program makes instead of inline PTX, by index; NULL: index is past the last. */
-typedef struct sett__call sett__call;
-const sett__call *sett__program_call(const sett__program *, uint32_t index);
-/* Can a function of these types (NULL: there is none) serve the call? SETT_E_TARGET, SETT_E_DTYPE: no, and why. */
-sett_status sett__call_check(const sett__program *, const sett__call *, const char *kernel, const char *types, sett_error *);
-/* The name of its stand-in, *len bytes; 0: it has none. */
-const char *sett__call_name(const sett__call *, size_t *len);
 const char *sett__sim_models(int sm); /* how the tensor cores of such a machine are known, in words; NULL: they are not */
 /* The program keeps a pointer to the tape, which must outlive it. plain: an instruction for an operation, without anything of fast/. */
 sett_status sett__program_make(const sett__tape *, bool plain, sett__program **, sett_error *);

@@ -3,7 +3,7 @@
  * comes first; of whole matrices M, N and K come before A, B, C and D. Both the plain function of the tests and the vector code of
  * the CPU engine, for each instruction set that runs here, must give the same bits. */
 #include "tests/golden/golden.h"
-#include "jit/sim/inside.h"
+#include "jit/sim/rows/rows.h"
 #include "tests/rig/mma_truth.h"
 #include <stdlib.h>
 #include <string.h>

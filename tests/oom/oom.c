@@ -467,19 +467,19 @@ static sett_status try_verify(const example *k, sett_error *err)
     sett_compile_options o = options_of(k, "cpu");
     sett_axpy_options read = axpy;
     sett_engine *e = NULL;
-    sett_kernel *kernels[3] = {NULL, NULL, NULL};
+    sett_kernel *made[3] = {NULL, NULL, NULL};
     o.user = &read;
     o.user_size = 1;
     sett_status s = sett_engine_open(&e, &eo, err);
     for (int i = 0; i < 2; i++)
-        STEP(sett_compile(e, k->body, &o, &kernels[i], err));
+        STEP(sett_compile(e, k->body, &o, &made[i], err));
     read.threads = 64;
     if (!s) {
-        s = sett_compile(e, k->body, &o, &kernels[2], err);
+        s = sett_compile(e, k->body, &o, &made[2], err);
         s = s == SETT_E_ARGUMENT ? SETT_OK : s ? s : SETT_E_INTERNAL;
     }
     for (int i = 0; i < 3; i++)
-        sett_kernel_release(kernels[i]);
+        sett_kernel_release(made[i]);
     sett_engine_close(e);
     return s;
 }

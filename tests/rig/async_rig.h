@@ -12,7 +12,7 @@ typedef struct task {
     int64_t sym[8];
     sett__async async;
     int threads, timeout_ms;
-    struct sett__blocks *blocks;
+    struct sett__allocations *blocks;
     _Atomic uint64_t *order;
 } task;
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_SIM_RIG_H
 #define TESTS_SIM_RIG_H
 #include "tests/rig/faces.h"
-#include "jit/sim/inside.h"
+#include "jit/sim/program/program.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -175,10 +175,10 @@ static const struct {
     {"%30 = const u64 16\n%31 = add u64 %15, %30\ntma.prefetch_map %31 pred %9", "tma.prefetch_map: a map lies at a multiple of 64, not at 0x"},
 };
 
-static int32_t *words_of(sett__blocks *blocks)
+static int32_t *words_of(sett__allocations *blocks)
 {
     int32_t *words = aligned_alloc(128, WORDS * 4);
-    ck_assert(words && sett__block_add(blocks, words, WORDS * 4));
+    ck_assert(words && sett__allocation_add(blocks, words, WORDS * 4));
     for (int i = 0; i < WORDS; i++)
         words[i] = i;
     return words;
@@ -186,7 +186,7 @@ static int32_t *words_of(sett__blocks *blocks)
 
 START_TEST(wrong_kernels)
 {
-    sett__blocks blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    sett__allocations blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int32_t *words = words_of(&blocks);
     bool told = !*wrong[_i].text;
     char text[4096];
@@ -199,7 +199,7 @@ START_TEST(wrong_kernels)
         told = s && strstr(e.text, wrong[_i].text) && !strncmp(e.text, "line ", 5);
     }
     ck_assert_msg(told, "`%s` gives: %s", wrong[_i].lines, e.text);
-    sett__blocks_clear(&blocks);
+    sett__allocations_clear(&blocks);
     free(words);
 }
 END_TEST
@@ -287,7 +287,7 @@ static const struct {
 
 START_TEST(right_kernels)
 {
-    sett__blocks blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    sett__allocations blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int32_t *words = words_of(&blocks);
     char text[4096];
     sett_error e = {0};
@@ -300,7 +300,7 @@ START_TEST(right_kernels)
         for (int i = 0; i < 256; i++)
             ck_assert_msg(words[i] == (right[_i].want ? right[_i].want(i / 64, i % 64) : i % 64), "`%s`, policy %d: word %d is %d", right[_i].lines, n, i, words[i]);
     }
-    sett__blocks_clear(&blocks);
+    sett__allocations_clear(&blocks);
     free(words);
 }
 END_TEST
@@ -377,7 +377,7 @@ static const char *const stored[] = {
 
 START_TEST(only_what_is_waited_for)
 {
-    sett__blocks blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    sett__allocations blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int32_t *words = words_of(&blocks);
     char text[4096];
     sett_error e = {0};
@@ -388,7 +388,7 @@ START_TEST(only_what_is_waited_for)
         for (int i = 0; i < 4 * 64; i++)
             ck_assert_msg(words[i] == (i % 64 < 4 ? 1 : i % 64 >= 16 && i % 64 < 20 ? 1 + lazy : i), "policy %d: word %d is %d", lazy, i, words[i]);
     }
-    sett__blocks_clear(&blocks);
+    sett__allocations_clear(&blocks);
     free(words);
 }
 END_TEST

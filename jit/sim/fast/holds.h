@@ -16,7 +16,7 @@
  * strip.c. Roots: parameters. Widths: an access of a warp is one run of bytes, and that of the next block follows it. Masks: full. */
 #ifndef SETT_JIT_SIM_FAST_HOLDS_H
 #define SETT_JIT_SIM_FAST_HOLDS_H
-#include "jit/sim/inside.h"
+#include "fast.h"
 
 #ifdef SETT_HOLDS
 void sett__holds_rewritten(const sett__tape *from, const sett__rewritten *);

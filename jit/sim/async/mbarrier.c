@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mbarriers: arrivals and bytes of a phase. They are no bytes of shared memory but entries of the block's table, one for each 8
+ * bytes that the kernel calls mbarriers. */
+#include "async.h"
+
+enum { MOST = (1 << 20) - 1 }; /* arrivals, and bytes either way */
+
+static uint32_t index_of(const sett__cta *of, const sett__mbarrier *m)
+{
+    return (uint32_t)(m - of->mbar);
+}
+
+static bool place_of(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t place, int lane, sett__cta **of, sett__mbarrier **to)
+{
+    sett__aim s;
+    if (!sett__form_place(c, w, i, place, lane, 8, 8, &s))
+        return false;
+    *of = s.of;
+    if ((s.offset - c->program->mbar_at) / 8 >= c->program->n_mbar)
+        return sett__fault(c, w, lane, i->op, "%s: shared memory that the launch adds has no mbarriers", sett__form_text(c, i));
+    *to = &s.of->mbar[(s.offset - c->program->mbar_at) / 8];
+    return true;
+}
+
+sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t place, int lane, sett__cta **of)
+{
+    sett__mbarrier *m = NULL;
+    if (!place_of(c, w, i, place, lane, of, &m))
+        return NULL;
+    if (m->count)
+        return m;
+    sett__fault(c, w, lane, i->op, "%s: the mbarrier at byte %u was not initialised", sett__form_text(c, i), c->program->mbar_at + 8 * index_of(*of, m));
+    return NULL;
+}
+
+/* ---- a phase ---------------------------------------------------------------------------------- */
+/* Two phases end, of other threads each, and no wait came between: more arrive for one than are counted, or some arrive again. (Those
+ * who arrive in turns have a wait between their phases, or their arrivals could not be told apart.) */
+static bool check_turns(sett__core *c, const sett__warp *w, int lane, uint32_t op, const sett__mbarrier *m)
+{
+    char where[96];
+    if (!m->phase || m->seen == m->phase || m->came == m->before)
+        return true;
+    return sett__fault(c, w, lane, op, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s, or some arrive twice, or before their turn",
+        m->phase, m->phase - 1, m->count, sett__where(c->program, m->op, where, sizeof where));
+}
+
+static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m)
+{
+    c->cta->cluster->moves++;
+    if (!m->pending && m->tx < 0)
+        return sett__fault(c, w, lane, op, "phase %u of the mbarrier gets %d bytes more than were announced", m->phase, -m->tx);
+    if (m->pending || m->tx)
+        return true;
+    if (!check_turns(c, w, lane, op, m))
+        return false;
+    m->phase++;
+    m->pending = m->count;
+    m->known = c->cta->cluster->touches;
+    m->before = m->came;
+    m->came = 0;
+    return true;
+}
+
+/* Lanes of a warp have bits of their own, and so have the lanes that 32 warps elect. */
+static uint64_t bit_of(const sett__core *c, const sett__warp *w, int lane)
+{
+    enum { PEER = 13, BITS = 64 };
+    return UINT64_C(1) << (w->index + (uint32_t)lane + PEER * c->cta->rank) % BITS;
+}
+
+bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, uint32_t arrivals)
+{
+    if (arrivals > m->pending)
+        return sett__fault(c, w, lane, op, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u", arrivals, arrivals == 1 ? "" : "s",
+            m->phase, m->pending, m->count);
+    m->pending -= arrivals;
+    m->came |= bit_of(c, w, lane);
+    sett__note_order(c->cta->cluster, (uint64_t)w->index << 8 | c->cta->rank);
+    return settle(c, w, lane, op, m);
+}
+
+bool sett__mbarrier_bytes(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, int64_t bytes)
+{
+    int64_t tx = m->tx + bytes;
+    if (!m->count)
+        return sett__fault(c, w, lane, op, "bytes come to an mbarrier that was invalidated");
+    if (tx > MOST || tx < -MOST)
+        return sett__fault(c, w, lane, op, "phase %u of the mbarrier %s %lld bytes, and at most %d are counted", m->phase, tx > 0 ? "waits for" : "gets ahead by",
+            (long long)(tx > 0 ? tx : -tx), MOST);
+    m->tx = (int32_t)tx;
+    return bytes > 0 || settle(c, w, lane, op, m);
+}
+
+/* ---- operations --------------------------------------------------------------------------------- */
+bool sett__mbarrier_init(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    bool init = sett__form_op(c, i)->code == SETT__MBINIT;
+    for (int l = 0; l < WARP; l++) {
+        sett__mbarrier *m = NULL;
+        sett__cta *of;
+        if (!(w->active >> l & 1))
+            continue;
+        if (init ? !place_of(c, w, i, 0, l, &of, &m) : !(m = sett__mbarrier_at(c, w, i, 0, l, &of)))
+            return false;
+        int64_t count = init ? sett__form_value(c, w, i, 2, l, 1) : 0;
+        char where[96];
+        if (init && m->count)
+            return sett__fault(c, w, l, i->op, "mbarrier.init: there is an mbarrier at byte %u already, from %s: mbarrier.inval ends it",
+                c->program->mbar_at + 8 * index_of(of, m), sett__where(c->program, m->op, where, sizeof where));
+        if (init && (count < 1 || count > MOST))
+            return sett__fault(c, w, l, i->op, "mbarrier.init: a count of %lld is not 1 to %d", (long long)count, MOST);
+        *m = (sett__mbarrier){.count = (uint32_t)count, .pending = (uint32_t)count, .op = i->op, .made = c->cta->cluster->fences};
+        c->cta->cluster->moves++;
+    }
+    return true;
+}
+
+/* Of mbarrier.arrive and mbarrier.expect_tx: (place, base, count or bytes, predicate). */
+static bool arrive_lane(sett__core *c, sett__warp *w, const sett__insn *i, int l)
+{
+    bool expect = sett__form_op(c, i)->code == SETT__MBEXPECT;
+    bool arrives = !expect || sett__form_attr(c, i, SETT__AT_EXPECT_ARRIVE);
+    int64_t n = sett__form_value(c, w, i, 2, l, 1);
+    sett__cta *of;
+    sett__mbarrier *m = sett__mbarrier_at(c, w, i, 0, l, &of);
+    if (!m)
+        return false;
+    if (n < !expect || n > MOST)
+        return sett__fault(c, w, l, i->op, "%s: %lld is not %d to %d", sett__form_text(c, i), (long long)n, !expect, MOST);
+    if (expect && !sett__mbarrier_bytes(c, w, l, i->op, m, n))
+        return false;
+    return !arrives || sett__mbarrier_come(c, w, l, i->op, m, expect ? 1 : (uint32_t)n);
+}
+
+/* After an arrival the other warps run first: always under "lazy", half of the time under "random". A warp that writes a stage after it
+ * committed it, or reads one after it released it, may then give other results than a right kernel. */
+static void give_turn(const sett__core *c, sett__warp *w)
+{
+    const bool random = c->launch->async.policy == SETT__ASYNC_RANDOM && sett__random(&c->cta->cluster->random) & 1;
+    if (!random && c->launch->async.policy != SETT__ASYNC_LAZY)
+        return;
+    w->state = SETT__PAUSED;
+    w->wait = (sett__wait){SETT__FOR_TURN, 0};
+}
+
+bool sett__mbarrier_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint32_t lanes = sett__form_lanes(c, w, i, 3);
+    for (int l = 0; l < WARP; l++)
+        if (lanes >> l & 1 && !arrive_lane(c, w, i, l))
+            return false;
+    if (lanes)
+        give_turn(c, w);
+    return true;
+}
+
+/* Lanes whose phase has ended; *first: the mbarrier of the first other one. */
+static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes, uint32_t *first)
+{
+    *yes = 0;
+    for (int l = WARP; l-- > 0;) {
+        sett__cta *of;
+        int64_t parity = sett__form_value(c, w, i, 2, l, 0);
+        if (!(w->active >> l & 1))
+            continue;
+        sett__mbarrier *m = sett__mbarrier_at(c, w, i, 0, l, &of);
+        if (!m)
+            return false;
+        if (parity & ~1)
+            return sett__fault(c, w, l, i->op, "%s: a parity is 0 or 1, not %lld", sett__form_text(c, i), (long long)parity);
+        if ((m->phase & 1) != (uint32_t)parity) {
+            sett__peers_known(c->cta, m->known);
+            m->seen = m->phase;
+            *yes |= 1u << l;
+        } else {
+            *first = index_of(of, m);
+        }
+    }
+    return true;
+}
+
+/* Has a try_wait waited long enough? By a random policy at any time. */
+static bool gives_up(const sett__core *c, const sett__warp *w)
+{
+    enum { ONE_IN = 8 };
+    return w->apart.give_up || (c->launch->async.policy == SETT__ASYNC_RANDOM && sett__random(&c->cta->cluster->random) % ONE_IN == 0);
+}
+
+/* try_wait suspends the warp, until the phase ends or nothing else happens; test_wait lets others have their turn. */
+bool sett__mbarrier_wait(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    uint32_t yes, first = 0;
+    if (!ask(c, w, i, &yes, &first))
+        return false;
+    bool all = yes == w->active, try = sett__form_op(c, i)->code == SETT__MBTRY;
+    if (!all && try && !gives_up(c, w))
+        return sett__try_again(w, SETT__FOR_MBARRIER, first);
+    w->apart.give_up = false;
+    uint8_t *d = sett__at(w, i->d);
+    for (int l = 0; l < WARP; l++)
+        d[l] = yes >> l & 1;
+    if (!all) {
+        w->state = try ? w->state : SETT__PAUSED;
+        w->wait = (sett__wait){SETT__FOR_POLL, first};
+    }
+    return true;
+}
