@@ -126,13 +126,21 @@ static void settle(void *options, choice *c)
 }
 
 struct sett_epilogue_tile {
+    sett_build *b;
     sett_thr_copy *thread; /* of the copy from registers to the tile */
     sett_arg row, tiler, tile; /* the tile's first row, and the tile from there on */
     int part;
 };
 
-sett_tensor *sett_epilogue_partition(const sett_epilogue_tile *p, sett_tensor *whole)
+sett_tensor *sett_epilogue_partition_at(sett_site site, const sett_epilogue_tile *p, sett_tensor *whole)
 {
+    char shape[120], text[300];
+    if (whole && sett_rank(whole) != 2) {
+        sett_arg_str(sett_shape(whole), shape, sizeof shape);
+        snprintf(text, sizeof text, "it takes an (M,N) tensor, and this one is %s: a vector by columns is sett_composition(t, sett_make_layout(b, T(M, N), T(0, 1))), "
+            "by rows with T(1, 0)", shape);
+        sett_fail_at(site, p->b, SETT_E_RANK, "sett_epilogue_partition", text);
+    }
     return sett_slice(sett_partition_S(p->thread, sett_local_tile(sett_domain_offset(whole, p->row, 0), p->tiler, p->tile)), T(ALL, p->part), 0, 0);
 }
 
@@ -244,7 +252,7 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
     sett_tensor *sC = sett_partition_D(to, t->c);
     sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
     sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
-    sett_epilogue_tile place = {.thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
+    sett_epilogue_tile place = {.b = b, .thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
@@ -339,10 +347,11 @@ static sett_val *called(const terms *s, const sett_epilogue_tile *at, sett_val *
     sett_arg_str(sett_shape(sums), want, sizeof want);
     if (x)
         sett_arg_str(sett_shape(x), gives, sizeof gives);
-    snprintf(text, sizeof text, "sett_gemm_wgmma_with: the epilogue gives %s%s, and its sums have the shape %s", x ? "the shape " : "", gives, want);
-    const bool fits = x && !strcmp(gives, want);
-    sett_assert_n(s->site, s->b, sett_arg_i(fits), text, NULL, 0, NULL);
-    return fits ? x : sums;
+    if (x && !strcmp(gives, want))
+        return x;
+    snprintf(text, sizeof text, "the epilogue gives %s%s, and its sums have the shape %s: it returns one number for each of them", x ? "the shape " : "", gives, want);
+    sett_fail_at(s->site, s->b, SETT_E_ARGUMENT, "sett_gemm_wgmma_with", text);
+    return sums;
 }
 
 static sett_val *epilogue_of_terms(const sett_epilogue_tile *at, sett_val *acc, void *user)

@@ -146,10 +146,11 @@ static void settle(const kernel *k, const void *user, const char *target, void *
 bool sett__kernel_options(sett_build *b, const kernel *k, const void *user, void *options)
 {
     choice c;
-    char text[sizeof c.why + 40];
+    char function[40];
     settle(k, user, NULL, options, &c);
-    snprintf(text, sizeof text, "sett_%s: %s", k->family->name, c.why);
-    sett_assert(b, !*c.why, text);
+    snprintf(function, sizeof function, "sett_%s", k->family->name);
+    if (*c.why)
+        sett_fail_at((sett_site){0}, b, SETT_E_ARGUMENT, function, c.why);
     return !*c.why;
 }
 

@@ -51,6 +51,14 @@ SETT_API sett_build *sett_build_begin(void);
 SETT_API sett_status sett_build_end(sett_build *, sett_error *err_or_null);
 /* The first error so far; SETT_OK: none. The text lives in the build. */
 SETT_API sett_status sett_build_status(const sett_build *, const char **text_or_null);
+/* Fails the build, as a call of sett does that refuses its operands: for functions of your own that record a part of a kernel. The error's
+ * text is "FILE:LINE: function: text", of the site that is given; the first error of a build is kept. A status of SETT_OK becomes
+ * SETT_E_ARGUMENT.
+ *
+ *     #define scale_rows(b, x, s) scale_rows_at(SETT_HERE, b, x, s)      its body: if (!s) sett_fail_at(site, b, SETT_E_ARGUMENT,
+ *                                                                        "scale_rows", "there is no scale") */
+SETT_API void sett_fail_at(sett_site, sett_build *, sett_status, const char *function, const char *text);
+#define sett_fail(b, status, text) sett_fail_at(SETT_HERE, b, status, __func__, text)
 
 #ifdef __cplusplus
 }

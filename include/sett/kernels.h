@@ -231,7 +231,8 @@ typedef struct sett_epilogue_tile sett_epilogue_tile;
 typedef sett_val *(*sett_gemm_epilogue)(const sett_epilogue_tile *, sett_val *sums, void *user);
 SETT_API void sett_gemm_wgmma_with_at(sett_site, sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
 #define sett_gemm_wgmma_with(b, options, epilogue, user) sett_gemm_wgmma_with_at(SETT_HERE, b, options, epilogue, user)
-SETT_API sett_tensor *sett_epilogue_partition(const sett_epilogue_tile *, sett_tensor *whole);
+SETT_API sett_tensor *sett_epilogue_partition_at(sett_site, const sett_epilogue_tile *, sett_tensor *whole);
+#define sett_epilogue_partition(tile, whole) sett_epilogue_partition_at(SETT_HERE, tile, whole)
 
 /* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q (B,H,M,d), K (B,HK,N,d), V (B,HK,N,d),
  * O (B,H,M,d); B and H are up to 65535, N is at least 1. HK divides H: each H / HK heads of Q, one behind the other, share one of K and V

@@ -143,7 +143,7 @@ static sett_status differs(const sett__request *r, const sett__tape *now, const 
     else if (!told || !first_line(now, &before, a, b))
         snprintf(a, sizeof a, "one kernel"), snprintf(b, sizeof b, "another");
     sett__tape_free(&before);
-    return sett__error(err, SETT_E_ARGUMENT, "%ssett_compile: %s for %s: the body reads something that is not in its %zu bytes of .user: "
+    return sett__error(err, SETT_E_ARGUMENT, "%ssett_compile: %s for %s: the body reads something that is not in its %zu bytes of .user (put it there, or leave .user_size 0): "
                                              "it records %.80s, and for the same bytes it recorded %.80s",
         place, r->name, r->target, r->opt.user_size, a, b);
 }

@@ -34,6 +34,18 @@ static bool find_apart(const sett__binder *bd, uint32_t param, sett__mode_ref *m
     return false;
 }
 
+/* "; B is (N,K)": which mode is which is easily exchanged. Of a vector nothing. */
+static const char *shape_words(const sett__binder *bd, const sett__mode_ref *m, char buf[200])
+{
+    const sett__param *p = &bd->sig->param[m->param];
+    sett__sink out = {.buf = buf, .cap = 200};
+    if (p->rank < 2)
+        return "";
+    sett__putf(&out, "; %.60s is ", p->name);
+    sett__put_modes(&out, bd->sig, p, false, true);
+    return buf;
+}
+
 static sett_status not_contiguous(const sett__binder *bd, const sett__mode_ref *m)
 {
     const sett__param *p = &bd->sig->param[m->param];
@@ -57,7 +69,7 @@ sett_status sett__bind_divides(const sett__binder *bd, uint32_t sym)
 
 sett_status sett__bind_differs(const sett__binder *bd, const sett__mode_ref *m, sett__expr e, bool stride, int64_t got, int64_t want)
 {
-    char leaf[160], place[160], expr[200];
+    char leaf[160], place[160], expr[200], shape[200];
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
     if (sett__is_const_expr(bd, e) && stride && want == 1)
@@ -69,8 +81,8 @@ sett_status sett__bind_differs(const sett__binder *bd, const sett__mode_ref *m, 
         return REFUSE(
             bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
     if (e.count == 1 && x->code == SETT__X_SYM)
-        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64, bd->name, leaf, got,
-            sett__place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want);
+        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64 "%s", bd->name, leaf, got,
+            sett__place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want, stride ? "" : shape_words(bd, m, shape));
     sett__expr_words(bd->sig, e, expr, sizeof expr);
     return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s is %" PRId64, bd->name, leaf, got, expr, want);
 }

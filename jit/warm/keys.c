@@ -196,7 +196,7 @@ static sett_status list_make(sett_engine *e, const char *path, const sett__manif
     *list = (sett__warm_list){0};
     for (int b = 0; b < m->n && !s; b++) {
         if (!m->block[b].targets && !o->targets)
-            s = sett__error(err, SETT_E_ARGUMENT, "%s:%d: no targets are given, and this block has no .targets", path,
+            s = sett__error(err, SETT_E_ARGUMENT, "%s:%d: no targets are given, by .targets of this block or for all (--targets sm_90a)", path,
                 m->block[b].line);
         for (size_t p = 0; p < m->block[b].points && !s; p++)
             s = add_point(&l, (uint32_t)b, p);

@@ -205,6 +205,13 @@ void sett__fail(sett_build *b, sett_site site, const char *func, sett_status sta
     va_end(list);
 }
 
+void sett_fail_at(sett_site site, sett_build *b, sett_status status, const char *function, const char *text)
+{
+    b = sett__given(b, site, "sett_fail");
+    if (b)
+        sett__fail(b, site, function, status ? status : SETT_E_ARGUMENT, "%s", text ? text : "no reason is given");
+}
+
 /* ---- memory and objects -------------------------------------------------------- */
 void *sett__new(sett_build *b, size_t bytes)
 {

@@ -15,6 +15,7 @@ from . import _c as _c
 from . import _fast as _fast
 from . import _streams as _streams
 from ._c import Error as Error
+from ._c import Op as Op
 from ._c import Status as Status
 
 _fast.setup(Error, _streams.current, _streams.handle)

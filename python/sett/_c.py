@@ -16,6 +16,12 @@ P, SIZE, BOOL, INT, STR, U64 = C.c_void_p, C.c_size_t, C.c_bool, C.c_int, C.c_ch
 KEY = C.c_uint8 * 32
 
 
+class Op(IntEnum):
+    """The operations of two operands of sett/value.h (sett_binary_op), as kernels take them: op=sett.Op.MAX, or op="max"."""
+
+    ADD, SUB, MUL, DIV, FLOORDIV, MOD, MIN, MAX, AND, OR, XOR, SHL, SHR, LT, LE, GT, GE, EQ, NE, POW, ATAN2, COPYSIGN, FMIN, FMAX = range(24)
+
+
 class Status(IntEnum):
     """The statuses of sett/base.h; Error.status is one."""
 

@@ -122,8 +122,11 @@ class Family:
             return int(value)
         if type(value).__name__ in ("bool", "bool_"):  # NumPy's
             return int(bool(value))
+        if name == "op" and isinstance(value, str) and value.upper() in _c.Op.__members__:
+            return int(_c.Op[value.upper()])
         if number:
-            raise Error(Status.E_DTYPE, f"{self.name}: option {name} is an integer, {value!r} is none")
+            also = f" or an operation: {', '.join(op.name.lower() for op in _c.Op)}" if name == "op" else ""
+            raise Error(Status.E_DTYPE, f"{self.name}: option {name} is an integer{also}{';' if also else ','} {value!r} is none")
         try:
             return _c.dtype_id(value)
         except Error:

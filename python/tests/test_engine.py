@@ -84,6 +84,21 @@ class Errors(Case):
             with self.refused(Status.E_IO, "/nowhere"):
                 sett.Engine(cache_dir=d, cache_layers=[d, Path("/nowhere")], cache_required=True)
 
+    def test_operations_are_those_of_the_header(self):
+        text = (Path(sett.include_dir()) / "sett" / "value.h").read_text()
+        body = re.sub(r"/\*.*?\*/", "", text[text.index("enum sett_binary_op {"):text.index("} sett_binary_op;")], flags=re.S)
+        self.assertEqual([f"SETT_{op.name}" for op in sett.Op], re.findall(r"SETT_\w+", body))
+        self.assertEqual(list(sett.Op), list(range(len(sett.Op))))
+
+    def test_an_operation_by_name(self):
+        x = np.random.default_rng(7).standard_normal((5, 77)).astype("f4")
+        for op, want in (("max", x.max(1)), (sett.Op.MIN, x.min(1)), ("Add", x.sum(1, dtype="f8"))):
+            y = np.zeros(5, "f4")
+            engine().compile(sett.kernels.row_reduce, target="cpu", dtype="f32", op=op)(x, y)
+            np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
+        with self.refused(Status.E_DTYPE, "row_reduce: option op is an integer or an operation: add, sub, mul, div"):
+            engine().compile(sett.kernels.row_reduce, target="cpu", dtype="f32", op="sum")
+
     def test_families(self):
         with self.refused(Status.E_IO, "libnone.so"):
             sett.Family("./libnone.so", "a_family")

@@ -305,8 +305,8 @@ static sett_status bind_given(binder *bd)
     return SETT_OK;
 }
 
-/* Of the parameter that gave a symbol, a mode that the kernel has with a stride of 1 and the buffer with another. */
-static sett_status not_contiguous(const binder *bd, uint32_t param, int mode, int64_t stride)
+/* "; B is (N,K)" */
+static const char *shape_text(const binder *bd, uint32_t param, char out[300])
 {
     const sett__param *p = &bd->sig->param[param];
     char shape[200], expr[200];
@@ -319,7 +319,16 @@ static sett_status not_contiguous(const binder *bd, uint32_t param, int mode, in
         n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%s%s%s", i > p->leaf ? "," : "", opens ? "(" : "", expr, closes ? ")" : "");
         n = n < sizeof shape ? n : sizeof shape - 1;
     }
-    return REFUSE(bd, SETT_E_SHAPE, "%s: %.100s's mode %d must be contiguous: its stride is %" PRId64 "; %.100s is (%s)", bd->name, p->name, mode, stride, p->name, shape);
+    snprintf(out, 300, "; %.60s is (%s)", p->name, shape);
+    return out;
+}
+
+/* Of the parameter that gave a symbol, a mode that the kernel has with a stride of 1 and the buffer with another. */
+static sett_status not_contiguous(const binder *bd, uint32_t param, int mode, int64_t stride)
+{
+    char shape[300];
+    return REFUSE(bd, SETT_E_SHAPE, "%s: %.100s's mode %d must be contiguous: its stride is %" PRId64 "%s", bd->name, bd->sig->param[param].name, mode, stride,
+        shape_text(bd, param, shape));
 }
 
 static sett_status no_multiple(const binder *bd, uint32_t i)
@@ -371,7 +380,7 @@ static sett_status bind_symbols(binder *bd)
 /* ---- layouts ------------------------------------------------------------------------------------ */
 static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, bool stride, int64_t got, int64_t want)
 {
-    char leaf[160], place[160], expr[200];
+    char leaf[160], place[160], expr[200], shape[300];
     const sett__xop *x = &bd->sig->code[e.first];
     leaf_text(m, bd, stride, leaf);
     if (e.count == 1 && x->code == SETT__X_CONST && stride && want == 1)
@@ -382,8 +391,8 @@ static sett_status disagree(const binder *bd, const mode_ref *m, sett__expr e, b
     if (e.count == 1 && x->code == SETT__X_CONST)
         return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", the kernel was made for %" PRId64, bd->name, leaf, got, want);
     if (e.count == 1 && x->code == SETT__X_SYM)
-        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64, bd->name, leaf, got,
-            place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want);
+        return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s gives %s = %" PRId64 "%s", bd->name, leaf, got,
+            place_text(bd, bd->from[x->imm], place), bd->sig->sym[x->imm].name, want, stride || bd->sig->param[m->param].rank < 2 ? "" : shape_text(bd, m->param, shape));
     sett__expr_words(bd->sig, e, expr, sizeof expr);
     return REFUSE(bd, SETT_E_SHAPE, "%s: %s is %" PRId64 ", %s is %" PRId64, bd->name, leaf, got, expr, want);
 }

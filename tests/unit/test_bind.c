@@ -202,8 +202,8 @@ typedef struct misuse {
 } misuse;
 
 static const misuse misuses[] = {
-    {1, {memory, SETT_F16, 2, {64, 1204}, {1204, 1}}, SETT_E_SHAPE, "add: B mode 1 is 1204, A mode 1 gives N = 1203"},
-    {2, {memory, SETT_F16, 2, {63, 1203}, {1203, 1}}, SETT_E_SHAPE, "add: C mode 0 is 63, A mode 0 gives M = 64"},
+    {1, {memory, SETT_F16, 2, {64, 1204}, {1204, 1}}, SETT_E_SHAPE, "add: B mode 1 is 1204, A mode 1 gives N = 1203; B is (M,N)"},
+    {2, {memory, SETT_F16, 2, {63, 1203}, {1203, 1}}, SETT_E_SHAPE, "add: C mode 0 is 63, A mode 0 gives M = 64; C is (M,N)"},
     {1, {memory, SETT_F16, 2, {64, 1203}, {1204, 1}}, SETT_E_SHAPE, "add: B stride 0 is 1204, A mode 1 gives N = 1203"},
     {2, {memory, SETT_F16, 2, {64, 1203}, {1203, 2}}, SETT_E_SHAPE, "add: C's mode 1 must be contiguous: its stride is 2; C is (M,N)"},
     {0, {memory, SETT_BF16, 2, {64, 1203}, {1203, 1}}, SETT_E_DTYPE, "add: A is f16, the buffer given is bf16"},

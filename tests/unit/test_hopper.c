@@ -231,14 +231,25 @@ static sett_val *flat(const sett_epilogue_tile *at, sett_val *sums, void *user)
     (void)at, (void)user;
     return sett_reshape(sums, 8);
 }
+static int part_line;
+static sett_tensor *of_columns;
+static sett_val *vector(const sett_epilogue_tile *at, sett_val *sums, void *user)
+{
+    (void)user;
+    part_line = __LINE__ + 1;
+    return sett_add(sums, sett_load(sett_epilogue_partition(at, of_columns)));
+}
 static const struct { sett_gemm_epilogue then; const char *text; } odd_epilogue[] = {
-    {nothing, "sett_gemm_wgmma_with: the epilogue gives NULL, and its sums have the shape ((2,2,2))"},
-    {first_of_them, "sett_gemm_wgmma_with: the epilogue gives the shape (), and its sums have the shape ((2,2,2))"},
-    {flat, "sett_gemm_wgmma_with: the epilogue gives the shape 8, and its sums have the shape ((2,2,2))"},
+    {nothing, "sett_gemm_wgmma_with: the epilogue gives NULL, and its sums have the shape ((2,2,2)): it returns one number for each of them"},
+    {first_of_them, "sett_gemm_wgmma_with: the epilogue gives the shape (), and its sums have the shape ((2,2,2)): it returns one number for each of them"},
+    {vector, "sett_epilogue_partition: it takes an (M,N) tensor, and this one is (?{div=8}): a vector by columns is "
+             "sett_composition(t, sett_make_layout(b, T(M, N), T(0, 1))), by rows with T(1, 0)"},
+    {flat, "sett_gemm_wgmma_with: the epilogue gives the shape 8, and its sums have the shape ((2,2,2)): it returns one number for each of them"},
 };
 static void with_odd(sett_build *b, const void *which)
 {
     const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    of_columns = sett_param(b, "bias", SETT_F32, sett_make_layout(b, SETT_T1(sett_sym(b, "N"))));
     with_line = __LINE__ + 1;
     sett_gemm_wgmma_with(b, &o, odd_epilogue[*(const int *)which].then, NULL);
 }
@@ -246,11 +257,12 @@ static void with_odd(sett_build *b, const void *which)
 START_TEST(an_epilogue_gives_what_it_was_given)
 {
     const sett_compile_options co = {.size = sizeof co, .user = &_i, .user_size = sizeof _i};
-    char want[300];
+    char want[400];
     void *tape = NULL;
     size_t len;
-    ck_assert_int_eq(sett_record(with_odd, &co, true, &tape, &len, &err), SETT_E_ARGUMENT);
-    snprintf(want, sizeof want, "%s:%d: sett_assert: assertion failed while recording: %s", __FILE__, with_line, odd_epilogue[_i].text);
+    const sett_status s = sett_record(with_odd, &co, true, &tape, &len, &err);
+    ck_assert_int_eq(s, odd_epilogue[_i].then == vector ? SETT_E_RANK : SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "%s:%d: %s", __FILE__, odd_epilogue[_i].then == vector ? part_line : with_line, odd_epilogue[_i].text);
     ck_assert_str_eq(err.text, want);
 }
 END_TEST

@@ -85,7 +85,7 @@ START_TEST(a_global)
     for (int i = 0; i < (have_compiler() ? 2 : 1); i++) {
         const sett_compile_options o = {.size = sizeof o, .name = "g", .target = targets[i], .user = user, .user_size = sizeof user, .ptx_only = i == 1};
         char want[300];
-        snprintf(want, sizeof want, "g for %s: the body reads something that is not in its 3 bytes of .user: it records ", targets[i]);
+        snprintf(want, sizeof want, "g for %s: the body reads something that is not in its 3 bytes of .user (put it there, or leave .user_size 0): it records ", targets[i]);
         for (int on = 0; on < 2; on++) {
             global = 2;
             sett_engine *e = on ? verifying() : open_engine();
@@ -119,7 +119,7 @@ START_TEST(a_pointer)
     ck_assert_msg(!compiled(e, reads_through, &o), "%s", err.text);
     factor = 6;
     ck_assert_int_eq(compiled(e, reads_through, &o), SETT_E_ARGUMENT);
-    told(LINE, "kernel for cpu: the body reads something that is not in its 8 bytes of .user: it records ");
+    told(LINE, "kernel for cpu: the body reads something that is not in its 8 bytes of .user (put it there, or leave .user_size 0): it records ");
     o.user_size = 0; /* nothing is remembered, and each call stands for itself */
     ck_assert_msg(!compiled(e, reads_through, &o), "%s", err.text);
     sett_engine_close(e);
@@ -135,7 +135,7 @@ START_TEST(what_differs)
     ck_assert_msg(!compiled(e, longer, &o), "%s", err.text);
     global = 4;
     ck_assert_int_eq(compiled(e, longer, &o), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, "sett_compile: l for cpu: the body reads something that is not in its 1 bytes of .user: it records block 64, and "
+    ck_assert_str_eq(err.text, "sett_compile: l for cpu: the body reads something that is not in its 1 bytes of .user (put it there, or leave .user_size 0): it records block 64, and "
                                "for the same bytes it recorded block 32");
     global = 3;
     ck_assert_int_eq(compiled(e, longer, &o), SETT_E_ARGUMENT);

@@ -227,7 +227,7 @@ START_TEST(errors_of_a_manifest)
         {"family FAMILY defaults_family\nblock = 1..4 8..9\n", "k.warm:2: block: a comma is missing between 1..4 and 8..9", SETT_E_PARSE},
         {"family FAMILY defaults_family\nblock = -1 -2\n", "k.warm:2: block: a comma is missing between -1 and -2", SETT_E_PARSE},
         {"family FAMILY defaults_family\nblock = 1 ..4\n", "k.warm:2: block: 1 ..4 is no integer", SETT_E_PARSE},
-        {"family FAMILY defaults_family\n", "k.warm:1: no targets are given, and this block has no .targets",
+        {"family FAMILY defaults_family\n", "k.warm:1: no targets are given, by .targets of this block or for all (--targets sm_90a)",
             SETT_E_ARGUMENT},
     };
     sett_engine *e = open_engine();
