@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The table of rooms (rooms.txt), enforced twice: by what files include, and by the symbols that the objects take from each
-# other. Also: no face or inside.h over 250 lines, no face that includes an inside.h, at most 8 files in one circle of a room.
+# other. Also: no face, inside.h or header that they include over 250 lines, no face that includes an inside.h, at most 8 files in one circle of a room.
 # rooms_planted.sh tests this script.
 #   tests/rooms.sh [build folder] [table] [root of the sources]
 set -u
@@ -23,7 +23,7 @@ awk '$1 != $2 {may[$1, $2] = 1} END {for (p in may) {split(p, x, SUBSEP); if ((x
 
 # ---- includes -----------------------------------------------------------------------------------------------
 # A path is taken as the compiler takes it: from the folder of the file that includes, then from the root, without "..".
-(cd "$root" && find lib jit ptx remote plug -name '*.[ch]' | sort | xargs grep -nE '^[[:space:]]*(#|%:)[[:space:]]*include') |
+(cd "$root" && find lib jit ptx remote plug -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | sort | xargs grep -nE '^[[:space:]]*(#|%:)[[:space:]]*include') |
     sed -E 's/^([^:]*):([0-9]+):[[:space:]]*(#|%:)[[:space:]]*include[[:space:]]*("[^"]*"|<[^>]*>|[^[:space:]]*).*/\1 \2 \4/' |
     awk -v may="$tmp/may" -v root="$root" '
         BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}}
@@ -48,9 +48,26 @@ awk '$1 != $2 {may[$1, $2] = 1} END {for (p in may) {split(p, x, SUBSEP); if ((x
             else if (from != r && r != "plug" && file != base ".h") print $1 ":" $2 ": " from " includes " $3 ", which is not the face of " r
             if (from == r && $1 == from "/" base ".h" && file == "inside.h") print $1 ":" $2 ": a face includes an inside.h"
         }' >>"$tmp/bad"
+# What a reader of a face reads: the face, inside.h, and every header of the room that they include, at most 250 lines each.
+own_headers() { # room: those headers, in the order in which they are met
+    echo "$1/$(basename "$1").h $1/inside.h" | tr ' ' '\n' | awk -v r="$1" '
+        function follow(f,   line, name, at, i) {
+            if (f in seen) return
+            seen[f] = 1
+            if ((getline line <f) < 0) return
+            do if (line ~ /^[ \t]*#[ \t]*include[ \t]*"/) {
+                name = line; sub(/^[^"]*"/, "", name); sub(/".*/, "", name)
+                more[f, ++n[f]] = index(name, "/") ? name : r "/" name
+            } while ((getline line <f) > 0)
+            close(f)
+            print f
+            for (i = 1; i <= n[f]; i++) if (index(more[f, i], r "/") == 1 && substr(more[f, i], length(r) + 2) !~ /\//) follow(more[f, i])
+        }
+        {follow($0)}'
+}
 (cd "$root" && for r in $(awk '{print $1}' "$tmp/may" | sort -u); do
-    for h in "$r/$(basename "$r").h" "$r/inside.h"; do
-        [ ! -f "$h" ] || [ "$(wc -l <"$h")" -le 250 ] || echo "$h has $(wc -l <"$h") lines, of at most 250"
+    for h in $(own_headers "$r"); do
+        [ "$(wc -l <"$h")" -le 250 ] || echo "$h has $(wc -l <"$h") lines, of at most 250"
     done
 done) >>"$tmp/bad"
 

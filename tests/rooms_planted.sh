@@ -149,6 +149,20 @@ yes '' | head -n 250 >>"$tmp/tree/lib/tape/tape.h"
 finds "a long face" 'lib/tape/tape.h has 251 lines, of at most 250'
 
 clean
+printf '#include "more.h"\n' >>"$tmp/tree/lib/tape/tape.h"
+yes '' | head -n 2000 >"$tmp/tree/lib/tape/more.h"
+finds "a long header behind a face" 'lib/tape/more.h has 2000 lines, of at most 250'
+
+clean
+printf '#include "rows.inc"\n' >>"$tmp/tree/lib/tape/low.c"
+printf '#include "lib/build/build.h"\n' >"$tmp/tree/lib/tape/rows.inc"
+finds "an .inc that includes a room above" 'lib/tape/rows.inc:1: lib/tape includes lib/build/build.h of lib/build, which it may not use'
+
+clean
+printf '#include "lib/build/build.h"\n' >"$tmp/tree/lib/tape/rows.def"
+finds "a .def that includes a room above" 'lib/tape/rows.def:1: lib/tape includes lib/build/build.h of lib/build, which it may not use'
+
+clean
 for i in 1 2 3 4 5 6 7 8 9; do
     echo "int sett__ring$i(void); int sett__ring$((i % 9 + 1))(void); int sett__ring$i(void) { return sett__ring$((i % 9 + 1))(); }" >"$tmp/tree/lib/tape/ring$i.c"
 done
