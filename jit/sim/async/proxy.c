@@ -73,7 +73,8 @@ static bool lies_so(sett__core *c, const sett__effect *e, const sett__granule *g
 static bool ask(sett__core *c, const sett__effect *e)
 {
     const sett__cta *b = e->of;
-    for (uint32_t k = e->at / PIECE; k < (e->at + e->bytes) / PIECE && k < b->n_granule; k++) {
+    const uint32_t end = sett__least(b->n_granule, (uint32_t)((e->at + e->bytes) / PIECE));
+    for (uint32_t k = e->at / PIECE; k < end; k++) {
         const sett__granule *g = &b->granule[k];
         if (g->when == b->cluster->epoch)
             return not_fenced(c, e->warp, e->lane, e->op, k * PIECE, g);

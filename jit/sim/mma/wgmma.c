@@ -26,13 +26,17 @@ typedef struct tile {
     uint32_t start, lead, stride, row, mask; /* row: bytes of a swizzle's rows, 0: none; mask: of the bits that it exchanges */
     const unsigned char *shared;
     uint32_t room;
+    sett__effect read; /* of a piece, but for where it lies */
+    bool told;         /* by another warp: all four of a group read B, at once */
 } tile;
 
-static tile tile_of(const sett__core *c, uint64_t desc)
+static tile tile_of(const sett__core *c, const sett__warp *w, const sett__insn *i, uint64_t desc)
 {
     uint32_t kind = (uint32_t)(desc >> 62), row = kind ? 16u << (4 - kind) : 0;
     return (tile){.start = (uint32_t)(desc & 0x3fff) << 4, .lead = (uint32_t)(desc >> 16 & 0x3fff) << 4, .stride = (uint32_t)(desc >> 32 & 0x3fff) << 4,
-        .row = row, .mask = row ? row - 16 : 0, .shared = c->cta->shared, .room = c->program->tape->sig.smem + c->launch->smem_more};
+        .row = row, .mask = row ? row - 16 : 0, .shared = c->cta->shared, .room = c->program->tape->sig.smem + c->launch->smem_more,
+        .read = {.warp = w, .agent = true, .how = SETT__READ, .proxy = SETT__ASYNC_PROXY, .boxed = true, .bits = (uint8_t)(row ? row / PIECE - 1 : 0),
+            .op = i->op, .of = c->cta, .bytes = PIECE}};
 }
 
 /* Where piece p along a row that is contiguous lies, and row r of the others; of contiguous k, pieces go on along k. */
@@ -49,18 +53,12 @@ static uint32_t piece_at(const tile *t, uint32_t r, uint32_t p, bool trans)
     return at ^ (at >> 3 & t->mask);
 }
 
-static bool seen(sett__core *c, const sett__warp *w, const sett__insn *i, const tile *t, uint32_t at)
-{
-    return sett__tell(c, &(sett__effect){.warp = w, .agent = true, .how = SETT__READ, .proxy = SETT__ASYNC_PROXY, .boxed = true,
-        .bits = (uint8_t)(t->row ? t->row / PIECE - 1 : 0), .op = i->op, .of = c->cta, .at = at, .bytes = PIECE});
-}
-
 /* NULL: outside, and told. */
-static const unsigned char *piece(sett__core *c, const sett__warp *w, const sett__insn *i, const tile *t, uint32_t r, uint32_t p, bool trans)
+static const unsigned char *piece(sett__core *c, const sett__warp *w, const sett__insn *i, tile *t, uint32_t r, uint32_t p, bool trans)
 {
     uint32_t at = piece_at(t, r, p, trans);
     if (at + PIECE <= t->room)
-        return seen(c, w, i, t, at) ? t->shared + at : NULL;
+        return t->read.at = at, t->told || sett__tell(c, &t->read) ? t->shared + at : NULL;
     sett__fault(c, w, 0, i->op, "wgmma reads bytes %u to %u of shared memory, and the block has %u: the descriptor begins at %u, lead %u, stride %u, swizzle %u", at,
         at + PIECE - 1, t->room, t->start, t->lead, t->stride, t->row);
     return NULL;
@@ -77,7 +75,7 @@ static void spread_piece(void *to, const unsigned char *from, uint32_t size, uin
 }
 
 /* n rows of m or n from `first` on, multiples of 8. k_step, row_step: elements of `to` from one k, and one row, to the next. */
-static bool read_matrix(sett__core *c, const sett__warp *w, const sett__insn *i, const tile *t, bool trans, uint32_t size, uint32_t first, uint32_t n,
+static bool read_matrix(sett__core *c, const sett__warp *w, const sett__insn *i, tile *t, bool trans, uint32_t size, uint32_t first, uint32_t n,
     void *to, uint32_t k_step, uint32_t row_step)
 {
     const unsigned char *from;
@@ -126,7 +124,7 @@ static bool take_left(sett__core *c, const sett__warp *w, const sett__insn *i, c
     if (in_registers(c, i)) {
         sett__fragment_take(&p->a, (sett_dtype)u->a, a, held(c, w, i, 1, (uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_A_AT)), false);
     } else {
-        tile t = tile_of(c, x->a);
+        tile t = tile_of(c, w, i, x->a);
         uint32_t first = w->index % 4 * WARP_ROWS;
         if (!read_matrix(c, w, i, &t, sett__form_attr(c, i, SETT__AT_WGMMA_TRANS_A), size, first, WARP_ROWS, a, 1, u->k))
             return false;
@@ -148,7 +146,8 @@ static bool multiply(sett__core *c, sett__event *e, uint32_t part)
     const sett__matmul *p = &c->program->matmul[i->form.matmul];
     const bool trans = sett__form_attr(c, i, SETT__AT_WGMMA_TRANS_B);
     const uint32_t n = (uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_N), at = (uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_ACC_AT);
-    tile t = tile_of(c, x->b);
+    tile t = tile_of(c, w, i, x->b);
+    t.told = w->index % SETT__GROUP;
     sett__unit u = sett__matmul_unit(c, p);
     u.negate_a = sett__form_attr(c, i, SETT__AT_WGMMA_NEG_A);
     u.negate_b = sett__form_attr(c, i, SETT__AT_WGMMA_NEG_B);
