@@ -2,7 +2,7 @@
 /* The ABI of the compiler plug-in: what libsett-ptx.so gives the engine. */
 #ifndef SETT_PLUG_COMPILER_H
 #define SETT_PLUG_COMPILER_H
-#include <sett/sett.h>
+#include <sett/base.h>
 
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Part of every key. Raise it with every change that can alter a kernel's code: a test hashes the sources that decide, and

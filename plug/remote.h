@@ -2,7 +2,7 @@
 /* The ABI of the remote tier of the cache: libsett-remote.so defines it, jit/cache/remote.c opens it. */
 #ifndef SETT_PLUG_REMOTE_H
 #define SETT_PLUG_REMOTE_H
-#include <sett/sett.h>
+#include <sett/base.h>
 
 /* ---- the remote tier of the cache: remote/ defines it, jit/cache/remote.c opens it ---------------------- */
 /* libsett-remote.so moves bytes to and from a server, and trusts none of them: the cache checks entries. Any number of threads

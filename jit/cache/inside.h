@@ -130,9 +130,6 @@ bool sett__trim_for(sett__disk *, uint64_t bytes);
 void sett__trim_later(sett__disk *, uint64_t bytes);
 void sett__trim_settle(sett__disk *); /* counts what was left, if that can be done at once */
 
-/* ---- digest.c ----------------------------------------------------------------------------------- */
-void sett__hmac_sha256(const uint8_t key[32], const void *data, size_t len, uint8_t mac[32]);
-
 /* ---- auth.c ------------------------------------------------------------------------------------- */
 enum { SETT__AUTH_BYTES = 64, SETT__AUTH_KEYS = 2 };
 struct sett__auth {

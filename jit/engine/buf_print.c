@@ -2,8 +2,7 @@
 /* sett_buf_print: what lies in a buffer, in the format of sett_print_tensor. What is read is copied to the host by the
  * engine: all of a small buffer at once, of a large one what is shown, an element at a time. */
 #include "lib/print/print.h"
-#include "jit/compile/compile.h"
-#include "jit/launch/launch.h"
+#include "inside.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #define SETT_JIT_ENGINE_INSIDE_H
 #include "jit/compile/compile.h"
 #include "jit/launch/launch.h"
+#include <sett/memory.h>
 
 /* ---- memory.c: as sett_alloc and its like ------------------------------------------------------------------- */
 void *sett__alloc(sett__runtime *, int device, size_t);

@@ -3,6 +3,7 @@
 #ifndef SETT_JIT_PLAN_H
 #define SETT_JIT_PLAN_H
 #include "jit/launch/launch.h"
+#include <sett/graph.h>
 
 typedef struct sett__step sett__step;
 typedef struct sett__use { /* a step's argument that a slot gives */

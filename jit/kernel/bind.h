@@ -6,6 +6,7 @@
 #include "jit/cuda/cuda.h"
 #include "jit/sim/sim.h"
 #include "lib/build/build.h"
+#include <sett/launch.h>
 
 /* ---- meta.c: what a launch must know, beside the code ---------------------------------------------- */
 enum { SETT__MAX_ARGS = 256 };

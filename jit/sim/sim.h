@@ -3,6 +3,7 @@
 #ifndef SETT_JIT_SIM_FACE_H
 #define SETT_JIT_SIM_FACE_H
 #include "jit/support/support.h"
+#include <sett/launch.h>
 
 /* ---- sim/: the CPU engine --------------------------------------------------------------------- */
 typedef struct sett__program sett__program; /* a tape decoded for the interpreter; immutable */

@@ -8,6 +8,7 @@
 #include "counters.h"
 #include <pthread.h>
 #include <sett/cache.h>
+#include <sett/compile.h>
 #include <sett/metrics.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ void sett__range_end(void);
 /* ---- digest.c: SHA-256 --------------------------------------------------------------------- */
 typedef struct sett__digest { uint8_t b[32]; } sett__digest;
 void sett__sha256(const void *, size_t, sett__digest *);
+void sett__hmac_sha256(const uint8_t key[32], const void *data, size_t len, uint8_t mac[32]);
 typedef struct sett__blob { const void *data; size_t len; } sett__blob;
 void sett__hex_write(const uint8_t in[32], char digits[65]); /* NUL-ended */
 /* ---- environment.c: variables. A value that is none of the legal ones is SETT_E_ARGUMENT, which names them ---- */

@@ -4,7 +4,7 @@
 #define SETT_LIB_BASE_H
 #include "words.h"
 #include <pthread.h>
-#include <sett/sett.h>
+#include <sett/arg.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>

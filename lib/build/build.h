@@ -5,6 +5,7 @@
 #define SETT_LIB_BUILD_H
 #include "objects.h"
 #include "notes.h"
+#include <sett/build.h>
 
 /* ---- build.c: a build and its objects ----------------------------------------------------------- */
 /* Starts a build. mem NULL: malloc. in_kernel: for a body. NULL: out of memory. sett_build_end frees it. */

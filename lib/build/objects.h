@@ -3,6 +3,7 @@
 #ifndef SETT_LIB_BUILD_OBJECTS_H
 #define SETT_LIB_BUILD_OBJECTS_H
 #include "lib/tape/tape.h"
+#include <sett/struct.h>
 
 /* Who called: the build, the line, the public function. */
 typedef struct sett__ctx { sett_build *b; sett_site site; const char *func; } sett__ctx;

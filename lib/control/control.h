@@ -3,6 +3,9 @@
 #ifndef SETT_LIB_CONTROL_H
 #define SETT_LIB_CONTROL_H
 #include "lib/value/value.h"
+#include <sett/async.h>
+#include <sett/control.h>
+#include <sett/warp.h>
 
 /* ---- control.c ----------------------------------------------------------------------------------- */
 sett_val *sett__lane_idx(sett_site, sett_build *, const char *func);

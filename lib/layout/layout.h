@@ -3,6 +3,7 @@
 #ifndef SETT_LIB_LAYOUT_H
 #define SETT_LIB_LAYOUT_H
 #include "lib/build/build.h"
+#include <sett/layout.h>
 
 /* ---- leaf.c: leaves, static or dynamic ---------------------------------------------------------- */
 /* Arithmetic on leaves: static if both are, else recorded. Overflow of 63 bits fails the build. c->func is the public name in

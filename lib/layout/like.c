@@ -21,7 +21,7 @@ static sett_arg rebuild_profile(const sett__ctx *c, sett_arg profile, const sett
     return sett_arg_n(profile.rank, kid);
 }
 
-sett_layout *sett__like(const sett__ctx *c, const sett_layout *l)
+static sett_layout *like(const sett__ctx *c, const sett_layout *l)
 {
     int n = sett__leaves(l->shape);
     if (n > 1024) {
@@ -103,7 +103,7 @@ sett_layout *sett_make_layout_like_at(sett_site site, const sett_layout *l)
 {
     if (!sett__use_layout(NULL, site, "sett_make_layout_like", l))
         return (sett_layout *)(uintptr_t)l;
-    return sett__like(&(sett__ctx){sett__home(l), site, "sett_make_layout_like"}, l);
+    return like(&(sett__ctx){sett__home(l), site, "sett_make_layout_like"}, l);
 }
 
 /* The run of elements that follow each other from stride 1 on, cut so that every other stride is a

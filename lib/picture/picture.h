@@ -4,6 +4,8 @@
 #ifndef SETT_LIB_PICTURE_H
 #define SETT_LIB_PICTURE_H
 #include "lib/layout/layout.h"
+#include <sett/cost.h>
+#include <sett/picture.h>
 
 /* ---- offsets.c ---------------------------------------------------------------------------------------------------- */
 bool sett__all_static(const sett_layout *); /* its inner layouts and offsets too */

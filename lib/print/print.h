@@ -3,6 +3,7 @@
 #ifndef SETT_LIB_PRINT_H
 #define SETT_LIB_PRINT_H
 #include "lib/tensor/tensor.h"
+#include <sett/print.h>
 
 /* ---- printf.c: formats -------------------------------------------------------------------------- */
 /* The C format of a CuTe format, in the build's arena. `id` gets the PRINTF's operands, `n_id` of them: the format has one conversion

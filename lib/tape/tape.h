@@ -4,6 +4,8 @@
 #ifndef SETT_LIB_TAPE_H
 #define SETT_LIB_TAPE_H
 #include "lib/base/base.h"
+#include <sett/inline_ptx.h>
+#include <sett/warp.h>
 
 /* ---- tape: the data ---------------------------------------------------------------- */
 #define SETT__TAPE_VERSION 2

@@ -2,6 +2,7 @@
 /* A parameter's layout from a buffer, and what of it is marked dynamic. */
 #include "tensor.h"
 #include <inttypes.h>
+#include <sett/mark.h>
 #include <string.h>
 
 enum { STATIC, BY_LAYOUT, COMPACT };

@@ -3,7 +3,8 @@
 #ifndef SETT_LIB_TENSOR_H
 #define SETT_LIB_TENSOR_H
 #include "lib/control/control.h"
-#include <sett/async.h>
+#include <sett/inline_ptx.h>
+#include <sett/struct.h>
 
 /* ---- params.c: the signature ----------------------------------------------------------------------- */
 /* As sett_param. wide: offsets have 64 bits, whatever its layout. */

@@ -20,7 +20,7 @@ uint32_t sett__align_at(const sett_tensor *t, uint32_t bytes, sett_arg base, int
     return (uint32_t)lowest_bit(SETT__MAX_ALIGN | t->align | lowest_bit(elements) * bytes);
 }
 
-uint32_t sett__width_hope(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm, uint32_t n)
+static uint32_t width_hope(const sett_tensor *t, uint32_t bytes, sett_arg base, int64_t imm, uint32_t n)
 {
     uint64_t known = lowest_bit((uint64_t)sett__leaf_div(base)), fixed = lowest_bit((uint64_t)imm), width = 1;
     uint64_t most = fixed && (!known || fixed < known) ? fixed : UINT64_MAX;
@@ -102,7 +102,7 @@ static void lose(sett__cut *x, int side, uint32_t spot, uint32_t have, uint32_t 
 /* Where a test may allow more than is proven, of one side under a lazy predicate. sure: the elements that one truth is known for. */
 static sett__piece with_test(sett__cut *x, uint32_t first, uint32_t most, uint32_t proven, uint32_t sure)
 {
-    uint32_t hope = sett__width_hope(x->side[0].t, x->bytes, sett__cut_base(x, 0, first), sett__cut_imm(x, 0, first), most);
+    uint32_t hope = width_hope(x->side[0].t, x->bytes, sett__cut_base(x, 0, first), sett__cut_imm(x, 0, first), most);
     if (hope < proven)
         hope = proven;
     if (hope > sure && proven >= hope)

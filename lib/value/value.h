@@ -3,6 +3,8 @@
 #ifndef SETT_LIB_VALUE_H
 #define SETT_LIB_VALUE_H
 #include "lib/layout/layout.h"
+#include <sett/divmod.h>
+#include <sett/value.h>
 
 /* ---- value.c: arithmetic ------------------------------------------------------------------------ */
 sett_val *sett__converted(sett_build *, sett_site, sett_val *, sett_dtype);

@@ -2,6 +2,8 @@
 /* Where conformance tests run, and the numbers that they run on: see conform.h. */
 #include "tests/conform/conform.h"
 #include <math.h>
+#include <sett/graph.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

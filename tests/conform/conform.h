@@ -7,6 +7,7 @@
 #include "lib/print/print.h"
 #include <check.h>
 #include <inttypes.h>
+#include <sett/launch.h>
 
 /* Check writes a message to a pipe for each assertion that holds too: of one an element, that is most of the time. */
 #undef ck_assert

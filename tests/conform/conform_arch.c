@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a warp, a block and the machine are asked: votes, matches, folds, elections, named barriers, fences, registers. */
 #include "tests/conform/conform.h"
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

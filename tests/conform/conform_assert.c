@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett_assert on either engine: the same report, and a device that goes on. */
 #include "tests/conform/conform.h"
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

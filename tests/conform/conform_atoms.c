@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Atoms that are no product of a warp: dp4a of each thread, and matrices that movmatrix transposes in registers. */
 #include "tests/conform/conform.h"
+#include <sett/mma.h>
 #include <string.h>
 
 /* ---- dp4a ------------------------------------------------------------------------------------------ */

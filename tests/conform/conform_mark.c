@@ -2,6 +2,7 @@
 /* Parameters made after a buffer: the layouts that marks give address what the buffers hold, whatever the launch binds.
  */
 #include "tests/conform/conform.h"
+#include <sett/mark.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /* Loads, stores and copies of every width, alignment and predicate, in every space; atomics; far offsets. What is
  * moved is compared bit for bit; the harness sees writes beside the arrays. */
 #include "tests/conform/conform.h"
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,6 +2,7 @@
 /* What kernels print: the same text from the CPU engine and from a GPU, against plain C. */
 #include "tests/conform/conform.h"
 #include <math.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #ifndef SETT_TESTS_GOLDEN_H
 #define SETT_TESTS_GOLDEN_H
 #include "lib/print/print.h"
+#include <sett/engine.h>
 
 enum { MOST_FIELDS = 12, TEXT = 1 << 18 };
 

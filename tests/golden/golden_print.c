@@ -4,6 +4,9 @@
  * CPU engine, or on GPU 0 where SETT_TEST_GPU is set. Addresses are not compared; what is generic memory there is gmem. */
 #include "tests/golden/golden_print.h"
 #include "lib/print/print.h"
+#include <sett/compile.h>
+#include <sett/engine.h>
+#include <sett/memory.h>
 #include <unistd.h>
 
 /* ---- one line as a kernel -------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #define SETT_TESTS_GOLDEN_PRINT_H
 #include "tests/golden/golden_value.h"
 #include "tests/golden/golden.h"
+#include <sett/launch.h>
 
 enum { ELEMENTS = 4096, MOST_BINDS = 16, PRINTED = 1 << 16 };
 typedef enum what { ARG, TENSOR, WORD, SWIZZLE, NOTHING } what;

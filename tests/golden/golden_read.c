@@ -3,6 +3,7 @@
  * gives, `ten('Float32',(2,3))` memory with known contents. A table says what each name takes; what it does not take has no
  * reading here. */
 #include "tests/golden/golden_print.h"
+#include <sett/launch.h>
 
 print_case golden_now;
 

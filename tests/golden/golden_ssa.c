@@ -3,6 +3,10 @@
  * other, and their results stored so. On the CPU engine, or on GPU 0 where SETT_TEST_GPU is set. */
 #include "tests/golden/golden_value.h"
 #include "tests/golden/golden.h"
+#include <sett/compile.h>
+#include <sett/engine.h>
+#include <sett/launch.h>
+#include <sett/memory.h>
 
 enum { SSA_BATCH = 40, SSA_WORDS = 1 << 14 };
 typedef struct ssa_case {

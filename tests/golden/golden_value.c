@@ -3,6 +3,10 @@
  * engine, or on GPU 0 where SETT_TEST_GPU is set. golden_ssa.c does it with shaped values. */
 #include "tests/golden/golden_value.h"
 #include "tests/golden/golden.h"
+#include <sett/compile.h>
+#include <sett/engine.h>
+#include <sett/launch.h>
+#include <sett/memory.h>
 
 enum { BATCH = 40 };
 typedef struct number_case {

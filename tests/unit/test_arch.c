@@ -5,6 +5,9 @@
 #include "tests/rig/match.h"
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <sett/cluster.h>
+#include <sett/memory.h>
+#include <sett/pipeline.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #define SETT_SHORT
 #include "tests/rig/rig.h"
 #include "tests/rig/suite.h"
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,8 @@
 #define SETT_SHORT
 #include "tests/rig/rig.h"
 #include "tests/rig/suite.h"
+#include <sett/bench.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

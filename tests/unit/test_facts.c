@@ -3,6 +3,7 @@
 #define SETT_SHORT
 #include "lib/print/print.h"
 #include <check.h>
+#include <sett/cost.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #define SETT_SHORT
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <sett/mma.h>
 #include <stdlib.h>
 #include <string.h>
 

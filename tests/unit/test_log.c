@@ -2,6 +2,7 @@
 /* The log: levels, components, standard error by the environment, many lines of one kind, and that what goes wrong says so. */
 #include "tests/rig/rig.h"
 #include "tests/rig/suite.h"
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -8,6 +8,9 @@
 #include "tests/rig/rig.h"
 #include <check.h>
 #include <dlfcn.h>
+#include <sett/mma.h>
+#include <sett/pipeline.h>
+#include <sett/tma.h>
 #include <stdlib.h>
 #include <string.h>
 

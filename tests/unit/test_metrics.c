@@ -3,6 +3,7 @@
  * layers and devices. */
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,6 +3,10 @@
 #define SETT_SHORT
 #include "lib/print/print.h"
 #include <check.h>
+#include <sett/compile.h>
+#include <sett/engine.h>
+#include <sett/launch.h>
+#include <sett/memory.h>
 #include <string.h>
 
 /* ---- static texts --------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "tests/rig/folder.h"
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <sett/cluster.h>
+#include <sett/mma.h>
 #include <stdlib.h>
 #include <string.h>
 

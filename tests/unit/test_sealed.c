@@ -7,6 +7,7 @@
 #include "tests/rig/rig.h"
 #include "tests/rig/suite.h"
 #include <ftw.h>
+#include <sett/warm.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,6 +3,7 @@
 #define SETT_SHORT
 #include "tests/rig/rig.h"
 #include "tests/rig/suite.h"
+#include <sett/mma.h>
 #include <string.h>
 
 enum { BIG = 256, BLOCK = 128, TILE = 1024 };

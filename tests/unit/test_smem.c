@@ -3,6 +3,9 @@
 #define SETT_SHORT
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <sett/cost.h>
+#include <sett/mma.h>
+#include <sett/picture.h>
 #include <stdlib.h>
 #include <string.h>
 

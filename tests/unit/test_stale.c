@@ -5,8 +5,7 @@
  * fail with SETT_E_STALE. The address sanitizer sees that what lies in an ended build is not read. */
 #define SETT_SHORT
 #include "tests/rig/recording.h"
-#include <sett/cost.h>
-#include <sett/picture.h>
+#include <sett/sett.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -2,6 +2,13 @@
 /* Tensor maps, copies by them and in bulk: what is refused while recording, with its text, and what the CPU engine reports. */
 #define SETT_SHORT
 #include "tests/rig/recording.h"
+#include <sett/cluster.h>
+#include <sett/compile.h>
+#include <sett/engine.h>
+#include <sett/launch.h>
+#include <sett/mma.h>
+#include <sett/pipeline.h>
+#include <sett/tma.h>
 #include <string.h>
 
 #define BEGINS "sett_make_smem_tensor takes the alignment behind the layout"
