@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The heap that LLVM sees: libc's, and a reserve while it is opened.
  *
- * LLVM cannot return from a lack of memory. Where it compiles, its handlers (compiler.c) park the thread. Where it is opened,
+ * LLVM cannot return from a lack of memory. Where it compiles, its handlers (plugin.c) park the thread. Where it is opened,
  * by constructors on the thread that opens it, under the loader's lock, no thread may be parked: what libc denies then
  * comes of a reserve, which is enough for all of it (tests/oom/oom.c opens it with nothing else). The linker sends what
  * the plug-in's objects and its static libraries ask of libc here (--wrap). */

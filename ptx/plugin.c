@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the engine calls: tape bytes in, PTX out.
  *
- * The Makefile (PTX_LDFLAGS, PTX_WRAP, PTX_LIBS) says how libsett-ptx.so is linked: LLVM static, its symbols hidden, so that
+ * The Makefile (under PTX_SO) says how libsett-ptx.so is linked: LLVM static, its symbols hidden, so that
  * another LLVM in the process is not disturbed; of lib/ what the tape's reader needs. No z3, xml2, edit or ffi: nothing that
  * is kept refers to them.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The map of ptx/: a tape to LLVM IR to PTX.
  *
- * compiler.c is what the engine calls; lower.c makes the kernel function and walks the tape,
+ * plugin.c is what the engine calls; lower.c makes the kernel function and walks the tape,
  * one case a class of ops; the other files hold the cases by family. Layouts are gone from
  * the tape, so nothing here knows what a tensor is.
  *
@@ -160,7 +160,7 @@ void sett__heap_opened(void); /* from here on a lack of memory parks the thread 
 /* A thread's first touch of thread-local variables has the loader ask the heap for its block of them, and end the process
  * where it gets none: so this thread gives one of each size back just before. False: it had none. */
 bool sett__thread_locals(void);
-/* ---- compiler.c ------------------------------------------------------------------------------------------------------ */
+/* ---- plugin.c ------------------------------------------------------------------------------------------------------ */
 _Noreturn void sett__out_of_memory(void);
 const sett__ptx_plugin *sett_ptx_plugin(void);
 #endif

@@ -56,7 +56,7 @@ sett_status sett__dump_open(sett_engine *, sett_error *); /* reads $SETT_DUMP */
 void sett__dump_write(const sett_engine *, sett__dump_kind, const char *name, const sett__digest *key, const void *, size_t);
 void sett__dump_tape(const sett_engine *, const char *name, const sett__digest *key, const sett__tape *);
 
-/* ---- get.c: kernels that the cache holds; sett_kernel_get -------------------------------------------------- */
+/* ---- read.c: kernels that the cache holds; sett_kernel_get -------------------------------------------------- */
 typedef struct sett__reading {
     const sett__blob *material; /* key material; NULL: unknown */
     sett__ticket *ticket;       /* travels with an entry of a server that the folder gets; or NULL */

@@ -178,7 +178,7 @@ static inline void sett__hand(sett__handed *h, const sett__shot *s, void *params
 /* Of a shot APART instead; each: SETT__EACH of them. */
 void sett__hand_each(sett__handed *, const sett__shot *, char *params, void **each);
 
-/* ---- report.c ------------------------------------------------------------------------- */
+/* ---- asserts.c ------------------------------------------------------------------------- */
 /* A page for what fails in one kernel on one device, which is entered; lives until the driver is closed, as launches of a
  * kernel may be under way when its handle is freed. *to: its address on the device. */
 sett_status sett__cuda_page(sett__cuda *, int device, const char *symbol, const sett__sig *, sett__cu_pointer *to,

@@ -3,7 +3,7 @@
 #ifndef SETT_JIT_ON_CPU_H
 #define SETT_JIT_ON_CPU_H
 
-/* ---- allocations.c: what sett_alloc gave on the CPU --------------------------------------------------------------- */
+/* ---- machine/allocations.c: what sett_alloc gave on the CPU --------------------------------------------------------------- */
 typedef struct sett__allocations {
     pthread_mutex_t lock;
     void *tree; /* of tsearch() */
@@ -24,7 +24,7 @@ sett_status sett__allocations_check(
 sett_status sett__allocations_alive(sett__allocations *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
 void sett__allocations_clear(sett__allocations *); /* forgets them; the memory stays the caller's */
 
-/* ---- stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
+/* ---- host/stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */
 typedef struct sett__stand_ins {
     pthread_mutex_t lock;
     struct sett__named *first;
@@ -35,7 +35,7 @@ void sett__stand_ins_clear(sett__stand_ins *);
 /* One a call of the program, which the caller frees; NULL: it has no calls, or a failure. */
 sett_status sett__stand_ins_of(sett__stand_ins *, const sett__program *, const char *kernel, void (***to)(void), sett_error *);
 
-/* ---- running.c: launches of the CPU engine that are under way ------------------------------------------------ */
+/* ---- host/running.c: launches of the CPU engine that are under way ------------------------------------------------ */
 typedef struct sett__running {
     struct sett__running *next, **link;
     void *handle;     /* of its stream */

@@ -54,7 +54,7 @@ sett_status sett__environment_bad(sett_error *, const char *variable, const char
 sett_status sett__environment_word(const char *variable, const char *const *words, int n, int *at, sett_error *); /* at: -1: not set */
 sett_status sett__environment_flag(const char *variable, int *on, sett_error *); /* on: 1, 0; -1: not set */
 sett_status sett__environment_number(const char *variable, int *number, sett_error *); /* number: 0: not set */
-/* ---- timing.c, options.c ------------------------------------------------------------------------ */
+/* ---- clock.c, options.c ------------------------------------------------------------------------ */
 double sett__now_ms(void);
 /* Of a caller's struct that begins with its size: was the size set, and is it possible for any version? */
 static inline bool sett__known_size(size_t size)
