@@ -94,17 +94,16 @@ for so in libsett.so libsett-ptx.so libsett-kernels.so; do
 done
 
 # ---- who changes what is made of a tape raises the id that is in every key --------------------------------------
-# Code without comments and blanks, so that only what the compiler reads counts.
 id=$(sed -n 's/^#define SETT__CODEGEN_ID "\(.*\)"/\1/p' plug/compiler.h)
-sum=$(for f in lib/tape/ops.def lib/tape/target.c ptx/*.[ch]; do
-    gcc -fpreprocessed -dD -E -P -x c "$f" | tr -d ' \t\n'
-done | sha256sum | cut -d' ' -f1)
+sum=$(tests/codegen.sh)
 echo "$id $sum" >"$b/codegen.sha256"
 if ! cmp -s "$b/codegen.sha256" tests/abi/codegen.sha256; then
     read -r was _ <tests/abi/codegen.sha256
     [ "$was" = "$id" ] && complain "the lowering changed: raise SETT__CODEGEN_ID ($id) unless every kernel's code stays the same"
     complain "then: cp $b/codegen.sha256 tests/abi/"
 fi
+
+missed=$(tests/tables_planted.sh) || complain "$missed"
 
 # ---- make -n says what would run, and runs nothing ---------------------------------------------------------
 for target in check gpu-check demo; do
