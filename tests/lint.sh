@@ -103,6 +103,8 @@ if ! cmp -s "$b/codegen.sha256" tests/abi/codegen.sha256; then
     complain "then: cp $b/codegen.sha256 tests/abi/"
 fi
 
+# ---- rows whose numbers are in tapes on disk stay where they are --------------------------------------------------
+moved=$(tests/rows.sh) || complain "$moved"
 missed=$(tests/tables_planted.sh) || complain "$missed"
 
 # ---- make -n says what would run, and runs nothing ---------------------------------------------------------

@@ -45,4 +45,35 @@ for f in lib/tape/form.c lib/tape/inline_text.c lib/tape/target.c ptx/lower.c; d
     echo '/* planted */' >>"$tmp/tree/$f"
     [ "$(tests/codegen.sh "$tmp/tree")" = "$digest" ] || complain "a comment planted in $f changes the digest"
 done
+
+# ---- append only: rows whose numbers are in tapes on disk ------------------------------------------------------------
+finds() { # what was planted, the text that must be said of it
+    said=$(tests/rows.sh "$tmp/tree" write) && { complain "$1: not found" && return; }
+    case $said in *"$2"*) ;; *) printf 'tables_planted: %s: it says\n%s\nand not\n%s\n' "$1" "$said" "$2" && bad=1 ;; esac
+}
+clean
+said=$(tests/rows.sh "$tmp/tree") || complain "the clean tree: $said"
+for planted in mma.def:3 ops.def:40 attrs.def:18; do
+    clean
+    double "${planted%:*}" "${planted#*:}"
+    finds "a row in the middle of ${planted%:*}" "lib/tape/${planted%:*}"
+    finds "a row in the middle of ${planted%:*}" "is append only"
+done
+clean
+sed '/^MMA("m8n8k4.f64/d' lib/tape/mma.def >"$tmp/tree/lib/tape/mma.def"
+finds "a row that is gone from mma.def" 'lib/tape/mma.def is append only'
+clean
+sed '/^OP(MOVMATRIX/d' lib/tape/ops.def >"$tmp/tree/lib/tape/ops.def"
+finds "the last row, gone from ops.def" 'MOVMATRIX, is gone'
+clean
+sed 's/^\(ATTR(SHFL, WIDTH, .*\), 32, NULL/\1, 16, NULL/' lib/tape/attrs.def >"$tmp/tree/lib/tape/attrs.def"
+finds "another meaning of what is left out" 'row 0 was WIDTH=32 and is WIDTH=16'
+# A row at the end is no complaint once it is written down, and stays where it is from then on.
+clean
+double mma.def 0
+said=$(tests/rows.sh "$tmp/tree") && complain "a row at the end of mma.def: not found"
+[ "$said" = "lib/tape has new rows: tests/rows.sh . write" ] || complain "a row at the end of mma.def: $said"
+said=$(tests/rows.sh "$tmp/tree" write && tests/rows.sh "$tmp/tree") || complain "a row at the end of mma.def, written down: $said"
+cp lib/tape/mma.def "$tmp/tree/lib/tape/"
+finds "that row, gone again" 'm64nNk32.s32.u8.u8, is gone'
 exit $bad
