@@ -7,7 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GROUP = 128, LINE = 128, RASTER = 8, SMEM = 232448 - 1024, CHUNKS = 8 };
+enum { GROUP = 128, LINE = 128, RASTER = 8, BARRIERS = 1024, CHUNKS = 8 };
+
+/* The one that has wgmma. */
+static const device *hopper(void)
+{
+    return sett__device_of(90);
+}
 
 static int bytes_of(sett_dtype t)
 {
@@ -62,7 +68,7 @@ static bool has_columns(const sett_gemm_wgmma_options *o)
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    return (SMEM - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->bn) * LINE);
+    return (hopper()->shared_memory_bytes - BARRIERS - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->bn) * LINE);
 }
 
 /* What a product takes with this bn, in units of a row of B: the rounds of tiles that run at once, times the tile's rows of B and a constant
@@ -79,7 +85,7 @@ static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
     sett__either(&o->bm, !o->m || o->m > 128 ? 128 : o->m > 32 ? 64 : o->m > 16 ? 32 : 16);
-    sett__either(&o->clusters, 132 / cluster_of(o));
+    sett__either(&o->clusters, hopper()->multiprocessors / cluster_of(o));
     if (o->bn)
         return;
     int best = o->c == SETT_F32 && !o->swiglu ? 128 : 256;

@@ -3,6 +3,7 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 #define SETT_SHORT
+#include "devices.h"
 #include <sett/kernels.h>
 #include <sett/sett.h>
 

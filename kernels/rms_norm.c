@@ -4,10 +4,13 @@
  * on where it begins (sett_peel). */
 #include "kernels.h"
 
-/* KiB of a row that a block's shared memory has room for, beside what its sum takes: of 163 or 227, or of 99. */
+/* KiB of a row that a block's shared memory has room for, beside what its sum takes. More than an sm_80 has is not used, so that
+ * targets which differ in that alone have the same kernel. */
 static int shared_most(int sm)
 {
-    return sm == 86 || sm == 88 || sm == 89 || sm >= 120 ? 96 : 160;
+    enum { OF_THE_SUM = 3 };
+    const int base = sett__device_of(80)->shared_memory_bytes, own = sett__device_of(sm < 80 ? 80 : sm)->shared_memory_bytes;
+    return (own < base ? own : base) / 1024 - OF_THE_SUM;
 }
 
 /* Can a row wait in shared memory, copied there by cp.async (sm_80)? */
