@@ -323,6 +323,7 @@ $(call Q,INSTALL,$(1)$(if $(word 3,$(2)),,/$(notdir $(lastword $(2)))))install -
 endef
 install: all $(B)/libsett.a ## libraries, headers, the command, man pages: sudo make install [PREFIX=/usr/local] [DESTDIR=]
 	$(call install_files,$(DESTDIR)$(INCLUDEDIR)/sett,644 include/sett/*.h)
+	$(call install_files,$(DESTDIR)$(INCLUDEDIR)/sett/kernels,644 include/sett/kernels/*.h)
 	$(call install_files,$(DESTDIR)$(LIBDIR),755 $(B)/libsett.so.$(SOVERSION) $(B)/libsett-kernels.so.$(SOVERSION) $(B)/libsett-ptx.so $(REMOTE))
 	$(call install_files,$(DESTDIR)$(LIBDIR),644 $(B)/libsett.a)
 	$(call Q,LN,$(DESTDIR)$(LIBDIR)/libsett.so libsett-kernels.so)for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/$$l.so"; done

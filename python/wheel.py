@@ -36,9 +36,9 @@ def collect(build: Path, tree: Path) -> None:
     for file in sorted(Path("python/sett").iterdir()):
         if file.suffix in (".py", ".pyi") or file.name == "py.typed":
             shutil.copy(file, package)
-    (package / "include" / "sett").mkdir(parents=True)
-    for header in sorted(Path("include/sett").glob("*.h")):
-        shutil.copy(header, package / "include" / "sett")
+    for header in sorted(Path("include/sett").rglob("*.h")):
+        (package / header.parent).mkdir(parents=True, exist_ok=True)
+        shutil.copy(header, package / header)
     shutil.copy(build / "python" / "_fast.abi3.so", package)
     for name in ("libsett.so.0", "libsett-kernels.so.0", "libsett-ptx.so", "libsett-remote.so", "sett"):
         if (build / name).exists():

@@ -23,7 +23,7 @@ for deb in "$d"/deb/*.deb; do
     dpkg-deb -x "$deb" "$d/root"
     (cd "$d/root" && dpkg-deb -I "$deb" md5sums | md5sum -c --quiet) || die "$deb: md5sums"
 done
-for f in "lib/$triplet/libsett.so.0" "lib/$triplet/libsett-kernels.so.0" "lib/$triplet/libsett-ptx.so" "lib/$triplet/cmake/sett/sett-config.cmake" include/sett/graph.h \
+for f in "lib/$triplet/libsett.so.0" "lib/$triplet/libsett-kernels.so.0" "lib/$triplet/libsett-ptx.so" "lib/$triplet/cmake/sett/sett-config.cmake" include/sett/graph.h include/sett/kernels/gemm.h \
     bin/sett share/man/man1/sett.1.gz share/bash-completion/completions/sett share/zsh/vendor-completions/_sett share/fish/vendor_completions.d/sett.fish; do
     [ -s "$d/root/usr/$f" ] || die "no package has /usr/$f"
 done

@@ -36,8 +36,8 @@ for c in $(grep -rhoE 'SETT_LOG_[A-Z]+, "[a-z]+"' jit | cut -d'"' -f2 | sort -u)
 done
 
 # ---- every public header compiles alone, as C11 and as C++17 -----------------------------------------
-for h in include/sett/*.h; do
-    name=sett/$(basename "$h")
+for h in include/sett/*.h include/sett/kernels/*.h; do
+    name=${h#include/}
     printf '#include <%s>\n' "$name" >"$b/alone.c"
     ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only "$b/alone.c" || complain "$h does not compile alone as C11"
     printf '#include <%s>\n' "$name" >"$b/alone.cc"
@@ -63,7 +63,7 @@ ${CC:-gcc} -std=c11 -E -P -Iinclude -Ithird_party "$b/declared.c" | tr '\n' ' ' 
 diff "$b/declared.symbols" "$b/libsett.symbols" || complain "what the headers declare is not what libsett.so exports"
 # Guide and index name every call, and the index nothing else. A call is a macro, or a function that no macro stands for: its name is
 # not that of a macro and _at, _layout ..., nor in a macro's body.
-cat include/sett/*.h | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' | grep '^# *define' >"$b/macros"
+cat include/sett/*.h include/sett/kernels/*.h | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' | grep '^# *define' >"$b/macros"
 sed -n 's/^# *define \(sett_[A-Za-z0-9_]*\).*/\1/p' "$b/macros" | sort -u >"$b/macros.names"
 sed 's/^# *define *[A-Za-z0-9_]*//' "$b/macros" | grep -oE 'sett_[A-Za-z0-9_]+' | sort -u >"$b/macros.use"
 {
@@ -74,14 +74,14 @@ sed 's/^# *define *[A-Za-z0-9_]*//' "$b/macros" | grep -oE 'sett_[A-Za-z0-9_]+' 
 } | sort -u >"$b/calls"
 grep -ohE 'sett_[A-Za-z0-9_]+' docs/guide.md docs/calls.md | sort -u | comm -23 "$b/calls" - >"$b/calls.missing"
 [ ! -s "$b/calls.missing" ] || complain "docs/guide.md and docs/calls.md lack $(tr '\n' ' ' <"$b/calls.missing")"
-grep -hE '^SETT_API ' include/sett/kernels.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h include/sett/graph.h | grep -oE 'sett_[A-Za-z0-9_]+' |
+grep -hE '^SETT_API ' include/sett/kernels.h include/sett/kernels/*.h include/sett/dlpack.h | cat - include/sett/arg.h include/sett/launch.h include/sett/graph.h | grep -oE 'sett_[A-Za-z0-9_]+' |
     sort -u - "$b/calls" "$b/libsett.symbols" >"$b/calls.known"
 grep -oE 'sett_[A-Za-z0-9_]+ ?\(' docs/calls.md | tr -d ' (' | sort -u | comm -23 - "$b/calls.known" >"$b/calls.unknown"
 [ ! -s "$b/calls.unknown" ] || complain "docs/calls.md has what no header has: $(tr '\n' ' ' <"$b/calls.unknown")"
 symbols "$b/libsett-kernels.so" >"$b/libsett-kernels.symbols"
 diff -u tests/abi/libsett-kernels.symbols "$b/libsett-kernels.symbols" || complain "exported symbols changed; if it is meant: cp $b/libsett-kernels.symbols tests/abi/"
-grep -hoE '^SETT_API .*' include/sett/kernels.h | grep -oE '\bsett_[a-z0-9_]+(_family;|\()' | tr -d ';(' | sort -u | diff - "$b/libsett-kernels.symbols" ||
-    complain "what sett/kernels.h declares is not what libsett-kernels.so exports"
+grep -hoE '^SETT_API .*' include/sett/kernels.h include/sett/kernels/*.h | grep -oE '\bsett_[a-z0-9_]+(_family;|\()' | tr -d ';(' | sort -u | diff - "$b/libsett-kernels.symbols" ||
+    complain "what sett/kernels.h and sett/kernels/ declare is not what libsett-kernels.so exports"
 [ "$(symbols "$b/libsett-ptx.so")" = sett_ptx_plugin ] || complain "libsett-ptx.so exports more than sett_ptx_plugin"
 if [ -e "$b/libsett-remote.so" ]; then
     [ "$(symbols "$b/libsett-remote.so")" = sett_remote_plugin ] || complain "libsett-remote.so exports more than sett_remote_plugin"

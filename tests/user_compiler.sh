@@ -151,8 +151,8 @@ done
 # A standard that is too old is named before what follows from it, by every header.
 too_old() { # compiler, its language, standard, what must be said
     command -v "$1" >/dev/null || return 0
-    for h in include/sett/*.h; do
-        printf '#include <sett/%s>\n' "$(basename "$h")" >"$b/user/old.$2"
+    for h in include/sett/*.h include/sett/kernels/*.h; do
+        printf '#include <%s>\n' "${h#include/}" >"$b/user/old.$2"
         "$1" -std="$3" -Iinclude -fsyntax-only "$b/user/old.$2" 2>"$b/user/old.log" && { echo "$1: $h was taken as $3"; exit 1; }
         grep -m 1 error: "$b/user/old.log" | grep -qF "sett's headers need $4: compile with -std=" || { echo "$1 $3 $h"; cat "$b/user/old.log"; exit 1; }
     done
