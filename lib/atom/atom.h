@@ -6,11 +6,11 @@
 #include <sett/mma.h>
 
 /* ---- objects ---------------------------------------------------------------------------------- */
-enum { SETT__ROW_FMA = -1, SETT__ROW_DP4A = -2 }; /* of a product of one thread: a universal one; dp4a */
 struct sett_mma_atom {
     sett__head head;
     const char *name;                /* "mma m16n8k16.f32.f16.f16.f32" */
-    int row;                         /* of mma.def, or SETT__ROW_* */
+    uint8_t kind;                    /* a sett_mma_kind */
+    int row;                         /* of mma.def, of an instruction that it has */
     uint8_t dtype[3], major[2];      /* of A, B, C */
     bool negate[2], shared[2];       /* of A, B; shared: it comes from shared memory */
     int mnk[3];
