@@ -7,6 +7,19 @@
 #include <sett/pipeline.h>
 #include <sett/scheduler.h>
 
+/* ---- state.c: what the room keeps in a build ------------------------------------------------------ */
+typedef struct sett__due { /* what a call needs to be recorded behind it */
+    struct sett__due *older;
+    sett_site site;
+    const char *func, *text;
+    bool done;
+} sett__due;
+typedef struct sett__async_kept {
+    sett__due *dues;    /* the newest; a body that ends before all are done has failed */
+    sett_val *one_lane; /* the newest Boolean that elects a lane of each warp */
+} sett__async_kept;
+sett__async_kept *sett__async_of(sett_build *);
+
 /* ---- cluster.c ---------------------------------------------------------------------------------- */
 int64_t sett__cluster_size(const sett_build *); /* of a cluster; 1: sett_cluster was not called */
 

@@ -112,7 +112,7 @@ void sett_cluster_step_at(sett_site site, sett_build *b, const char *func, sett_
 void sett__meet_cluster(const sett__ctx *c)
 {
     sett__record(c->b, c->site, &(sett__emit){.code = SETT__CLWAIT});
-    for (sett__due *d = c->b->depth ? NULL : c->b->dues; d; d = d->older)
+    for (sett__due *d = c->b->depth ? NULL : sett__async_of(c->b)->dues; d; d = d->older)
         d->done = true;
 }
 

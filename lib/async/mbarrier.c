@@ -197,7 +197,8 @@ uint32_t sett__one_lane(const sett__ctx *c)
     const sett__region *r = sett__electing(b);
     SETT__FAIL_IF(b, c->site, c->func, r, SETT__NONE, SETT_E_REGION,
         "the sett_if of %s:%d elects one lane, and this call elects one of a whole warp: leave that sett_if out", r->site.file ? r->site.file : "?", r->site.line);
-    if (!b->one_lane || !sett__visible(b->one_lane))
-        b->one_lane = sett__scalar_val(b, sett__record(b, c->site, &(sett__emit){.code = SETT__ELECT, .dtype = SETT_BOOL, .n = 1}));
-    return b->error.status ? SETT__NONE : b->one_lane->id;
+    sett__async_kept *kept = sett__async_of(b);
+    if (!kept->one_lane || !sett__visible(kept->one_lane))
+        kept->one_lane = sett__scalar_val(b, sett__record(b, c->site, &(sett__emit){.code = SETT__ELECT, .dtype = SETT_BOOL, .n = 1}));
+    return b->error.status ? SETT__NONE : kept->one_lane->id;
 }

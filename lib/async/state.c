@@ -302,6 +302,22 @@ static void expect(const sett__ctx *c, const sett_pipeline_state *s)
     sett__record_bar(c, &bar, SETT__MBEXPECT, 2, args, 2, (const int32_t[]){0, 1});
 }
 
+/* ---- what is due ------------------------------------------------------------------------------------------------ */
+static void check_dues(sett_build *b, const void *kept)
+{
+    const sett__due *first = NULL;
+    for (const sett__due *d = ((const sett__async_kept *)kept)->dues; d; d = d->older)
+        first = d->done ? first : d;
+    if (first)
+        sett__fail(b, first->site, first->func, SETT_E_REGION, "%s", first->text);
+}
+
+sett__async_kept *sett__async_of(sett_build *b)
+{
+    static const sett__build_slot slot = {.size = sizeof(sett__async_kept), .ends = check_dues};
+    return sett__in_slot(b, &slot);
+}
+
 /* ---- a producer's end ------------------------------------------------------------------------------------------ */
 /* Other blocks arrive here: a block that ends before they do is gone. */
 static void owe_tail(const sett__ctx *c, sett_pipeline_state *s)
@@ -309,10 +325,11 @@ static void owe_tail(const sett__ctx *c, sett_pipeline_state *s)
     if (s->pipe->targets == 1 && !s->pipe->to[SETT__EMPTY])
         return;
     if (!s->due) {
+        sett__async_kept *kept = sett__async_of(c->b);
         s->due = sett__new(c->b, sizeof *s->due);
-        *s->due = (sett__due){.older = c->b->dues, .site = c->site, .func = c->func,
+        *s->due = (sett__due){.older = kept->dues, .site = c->site, .func = c->func,
             .text = "neither sett_producer_tail nor sett_cluster_wait follows: the block could end while others still release stages to it"};
-        c->b->dues = s->due;
+        kept->dues = s->due;
     }
     s->due->done = false;
 }

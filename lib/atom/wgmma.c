@@ -197,17 +197,31 @@ static bool check(const sett__gemm *g)
     return in_place(g) && check_flat(g, D) && (g->atom->shared[A] || check_flat(g, A));
 }
 
+/* A root of registers that wgmma was given. */
+typedef struct in_flight {
+    struct in_flight *older;
+    uint32_t root;
+    int age; /* groups that were committed since */
+    bool flies;
+} in_flight;
+
+static in_flight **flights(sett_build *b)
+{
+    static const sett__build_slot slot = {.size = sizeof(in_flight *)};
+    return sett__in_slot(b, &slot);
+}
+
 /* A root that wgmma holds from now on. */
 static void take_off(sett_build *b, uint32_t root)
 {
-    sett__in_flight *f = b->flights;
+    in_flight **newest = flights(b), *f = *newest;
     while (f && f->root != root)
         f = f->older;
     if (!f) {
         f = sett__new(b, sizeof *f);
         f->root = root;
-        f->older = b->flights;
-        b->flights = f;
+        f->older = *newest;
+        *newest = f;
     }
     f->flies = true;
     f->age = 0;
@@ -304,7 +318,7 @@ void sett_mma_commit_at(sett_site site, sett_build *b)
     if (!b)
         return;
     sett__record(b, site, &(sett__emit){.code = SETT__WGCOMMIT});
-    for (sett__in_flight *f = b->flights; f; f = f->older)
+    for (in_flight *f = *flights(b); f; f = f->older)
         f->age += f->flies;
 }
 
@@ -316,11 +330,11 @@ void sett_mma_wait_at(sett_site site, sett_build *b, int pending)
         return;
     SETT__FAIL_IF(b, site, "sett_mma_wait", pending < 0 || pending > MOST, , SETT_E_RANGE, "%d groups: 0 to %d may be left pending", pending, MOST);
     int n = 0;
-    for (const sett__in_flight *f = b->flights; f; f = f->older)
+    for (const in_flight *f = *flights(b); f; f = f->older)
         n += f->flies && f->age > pending;
     uint32_t *root = sett__new(b, (size_t)(n + 1) * sizeof *root);
     n = 0;
-    for (sett__in_flight *f = b->flights; f; f = f->older)
+    for (in_flight *f = *flights(b); f; f = f->older)
         if (f->flies && f->age > pending) {
             root[n++] = f->root;
             f->flies = false;

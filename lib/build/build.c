@@ -182,12 +182,8 @@ sett_status sett_build_status(const sett_build *b, const char **text)
 /* ---- errors ------------------------------------------------------------------ */
 void sett__fail(sett_build *b, sett_site site, const char *func, sett_status status, const char *format, ...)
 {
-    if (!b)
+    if (!b || b->error.status)
         return;
-    if (b->error.status) {
-        b->suppressed++;
-        return;
-    }
     char *text = b->error.text;
     size_t size = sizeof b->error.text, at = 0;
     b->error.status = status;
@@ -646,12 +642,4 @@ sett_build *sett__space_newest(sett__address_space *s)
 const char *sett__opener(int code)
 {
     return code == SETT__FOR ? "sett_for" : code == SETT__LOOP ? "sett_while" : code == SETT__IF ? "sett_if" : "sett_else";
-}
-
-const char *sett__loop_variable(const sett_build *b, uint32_t op)
-{
-    const sett__loop_name *n = b->loop_names;
-    while (n && n->op != op)
-        n = n->older;
-    return n && n->name ? n->name : "?";
 }

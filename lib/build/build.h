@@ -108,6 +108,16 @@ bool sett__lives(const char *func, const void *object, sett__kind kind);
 bool sett__arg_lives(sett_site, const char *func, sett_arg);
 uint32_t sett__intern(sett_build *, const char *); /* index in string */
 uint32_t sett__site(sett_build *, sett_site);
+/* ---- slot.c: what a room above keeps in a build ------------------------------------------------- */
+/* A room defines a slot, and keeps there what this room need not know. */
+typedef struct sett__build_slot {
+    size_t size;
+    void (*ends)(sett_build *, const void *); /* called when the body has ended, and may fail the build; NULL: nothing is */
+} sett__build_slot;
+/* The slot's memory, zeroed at first use. Where the build has failed, nothing may be kept in it. */
+void *sett__in_slot(sett_build *, const sett__build_slot *);
+const void *sett__seen_in_slot(const sett_build *, const sett__build_slot *); /* NULL: it was not used yet */
+void sett__end_slots(sett_build *);
 /* ---- record.c: recording one op ------------------------------------------------------------------- */
 /* Records one op: folds it, merges it with an equal visible one, hoists pure integer scalars to the outermost region where
  * their operands are visible. Returns its index. */

@@ -303,15 +303,6 @@ static void check_open(sett_build *b)
     sett__fail(b, r->site, sett__opener(b->op[r->op].code), SETT_E_REGION, "this region was left by return or goto and never ended");
 }
 
-static void check_dues(sett_build *b)
-{
-    const sett__due *first = NULL;
-    for (const sett__due *d = b->dues; d; d = d->older)
-        first = d->done ? first : d;
-    if (first)
-        sett__fail(b, first->site, first->func, SETT_E_REGION, "%s", first->text);
-}
-
 /* An index of what has one value says that the launch's shape was forgotten. */
 static void check_launch_said(sett_build *b)
 {
@@ -368,7 +359,7 @@ sett_status sett__build_finish(sett_build *b, sett__tape *t, sett_error *err)
     t->arena.mem = b->mem;
     check_open(b);
     check_launch_said(b);
-    check_dues(b);
+    sett__end_slots(b);
     sett__check_shares(b);
     if (b->error.status) {
         if (err)

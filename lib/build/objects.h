@@ -81,23 +81,11 @@ typedef struct sett__by_value { /* sett_scalar_struct */
     const sett_struct *of;
     struct sett__by_value *next;
 } sett__by_value;
-typedef struct sett__in_flight { /* a root of registers that wgmma was given */
-    struct sett__in_flight *older;
-    uint32_t root;
-    int age; /* groups that were committed since */
-    bool flies;
-} sett__in_flight;
 typedef struct sett__root_name { /* a root that has a name, for what the verifier says */
     struct sett__root_name *older;
     uint32_t root;
     const char *name;
 } sett__root_name;
-typedef struct sett__due { /* what a call needs to be recorded behind it */
-    struct sett__due *older;
-    sett_site site;
-    const char *func, *text;
-    bool done;
-} sett__due;
 struct sett_build {
     /* Memory that sett__build_again keeps. */
     const sett__allocator *mem;
@@ -119,7 +107,6 @@ struct sett_build {
     pthread_t thread;
     sett_build *older, *newer;
     sett_error error; /* the first one; OK until then */
-    int suppressed;
     bool in_kernel;   /* false: for algebra on the host; nothing with an effect may be recorded */
     bool lent;        /* given to a body, which must not end it */
     bool asserts;     /* sett_assert records */
@@ -144,26 +131,12 @@ struct sett_build {
     const char *asked[5];    /* the first call that asked for an index, for each of TID to LANE */
     int64_t block_size[3];   /* static extents of the block; 0: dynamic, or not given yet */
     uint32_t smem_used, smem_align, more_align;
-    sett_arg more;           /* bytes that a launch adds so far; more_root: the root of all of them, if there are any */
-    uint32_t more_root;
     sett__by_value *by_value;
     struct sett__note *notes; /* what the layouts decided, for the report (report.c) */
-    struct sett__loop_name *loop_names;
-    sett__in_flight *flights;
     sett__root_name *root_names;
-    sett__due *dues;
     struct sett__share *shares;
-    struct sett__asked *booleans;
-    sett_val *one_lane;      /* the newest Boolean that elects a lane of each warp (lib/async) */
+    struct sett__slot_room *slots; /* what rooms above keep (slot.c) */
     const void *user;
 };
-
-/* The body's name for the variable of a FOR (loop.c). */
-typedef struct sett__loop_name {
-    struct sett__loop_name *older;
-    const char *name;
-    uint32_t op;
-} sett__loop_name;
-const char *sett__loop_variable(const sett_build *, uint32_t op); /* "?": unknown */
 
 #endif

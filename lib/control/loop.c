@@ -20,11 +20,8 @@ static sett_region name_variable(sett_region r, const char *name)
 {
     sett_build *b = r.b;
     const sett_val *v = b && !b->error.status ? r.iv : NULL;
-    sett__loop_name *n = v && name ? sett__new(b, sizeof *n) : NULL;
-    if (n && !b->error.status) {
-        *n = (sett__loop_name){b->loop_names, sett__arena_str(&b->arena, name), v->id};
-        b->loop_names = n;
-    }
+    if (v && name)
+        sett__name_loop(b, v->id, name);
     return r;
 }
 

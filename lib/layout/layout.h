@@ -109,6 +109,7 @@ sett_layout *sett__tiled(sett_site, const char *name, const sett_layout *, sett_
 /* ---- product.c ---------------------------------------------------------------------------------- */
 sett_layout *sett__logical_product(const sett__ctx *, const sett_layout *, sett_arg tiler);
 /* ---- notation.c: notation -------------------------------------------------------------------- */
+void sett__name_loop(sett_build *, uint32_t op, const char *name); /* the body's name for the variable of a FOR */
 /* Text in CuTe's notation, snprintf-like: "(4,(?{div=8},_))", layouts, tilers. */
 void sett__put_arg(sett__sink *, sett_arg);
 void sett__put_layout(sett__sink *, const sett_layout *);

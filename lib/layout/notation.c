@@ -57,6 +57,31 @@ static const struct {
     {SETT__MIN, 0, "min"}, {SETT__MAX, 0, "max"}, {SETT__TID, 0, "thread_idx"}, {SETT__BID, 0, "block_idx"},
     {SETT__BDIM, 0, "block_dim"}, {SETT__GDIM, 0, "grid_dim"}, {SETT__LANE, 0, "lane_idx"}};
 
+typedef struct loop_name {
+    struct loop_name *older;
+    const char *name;
+    uint32_t op;
+} loop_name;
+static const sett__build_slot loop_names = {.size = sizeof(loop_name *)};
+
+void sett__name_loop(sett_build *b, uint32_t op, const char *name)
+{
+    loop_name *n = sett__new(b, sizeof *n), **newest = sett__in_slot(b, &loop_names);
+    *n = (loop_name){*newest, sett__arena_str(&b->arena, name), op};
+    if (!b->error.status)
+        *newest = n;
+}
+
+/* "?": unknown. */
+static const char *loop_variable(const sett_build *b, uint32_t op)
+{
+    loop_name *const *newest = sett__seen_in_slot(b, &loop_names);
+    const loop_name *n = newest ? *newest : NULL;
+    while (n && n->op != op)
+        n = n->older;
+    return n && n->name ? n->name : "?";
+}
+
 static void put_words(out *o, const sett_build *b, uint32_t id, int level, int depth);
 
 static int64_t constant(const sett_build *b, uint32_t id)
@@ -112,7 +137,7 @@ static void put_words(out *o, const sett_build *b, uint32_t id, int level, int d
     } else if (op->code == SETT__SCALAR) {
         put_text(o, b->sig.param[op->imm].name);
     } else if (op->code == SETT__FOR) {
-        put_text(o, sett__loop_variable(b, id));
+        put_text(o, loop_variable(b, id));
     } else if (op->code == SETT__CONST && sett__dtype_is_int((sett_dtype)op->dtype)) {
         put_int(o, "", sett__int_of_bits((sett_dtype)op->dtype, (uint64_t)op->imm));
     } else if (same_number(b, op) && depth) {

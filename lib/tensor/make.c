@@ -202,10 +202,9 @@ static sett_tensor *more_smem(const sett__ctx *c, sett_dtype dtype, sett_layout 
     sett_arg at, units = reach_dynamic(c, l, compact);
     if (packed)
         units = sett__ceil_div(c, units, sett_arg_i(elements));
-    if (b->error.status || !sett__smem_more(c, sett__mul(c, units, sett_arg_i(bytes)), align, bytes == 3 ? 3 * align : align, &at))
+    if (b->error.status || !sett__smem_more(c, sett__mul(c, units, sett_arg_i(bytes)), align, bytes == 3 ? 3 * align : align, &at, &t->root))
         return &b->poison->tensor;
     t->align = align;
-    t->root = b->more_root;
     t->offset = sett__mul(c, sett__div(c, at, sett_arg_i(bytes)), sett_arg_i(elements));
     return b->error.status ? &b->poison->tensor : t;
 }

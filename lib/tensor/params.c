@@ -237,19 +237,27 @@ void sett_block_at(sett_site site, sett_build *b, sett_arg a)
     bound_indices(b);
 }
 
-bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at)
+typedef struct smem_more { /* that a launch adds */
+    sett_arg bytes; /* so far */
+    uint32_t root;  /* of all of them */
+} smem_more;
+
+bool sett__smem_more(const sett__ctx *c, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at, uint32_t *root)
 {
+    static const sett__build_slot slot = {.size = sizeof(smem_more)};
     sett_build *b = c->b;
+    smem_more *more = sett__in_slot(b, &slot);
     const sett_arg to = sett_arg_i(step);
     bool first = !b->more_align;
-    *at = first ? sett_arg_i(0) : sett__mul(c, sett__ceil_div(c, b->more, to), to);
-    b->more = sett__add(c, *at, bytes);
-    if (b->error.status || !sett__need_expr(c, "the layout's size", -1, b->more, &b->sig.smem_more))
+    *at = first ? sett_arg_i(0) : sett__mul(c, sett__ceil_div(c, more->bytes, to), to);
+    more->bytes = sett__add(c, *at, bytes);
+    if (b->error.status || !sett__need_expr(c, "the layout's size", -1, more->bytes, &b->sig.smem_more))
         return false;
     b->more_align = align > b->more_align ? align : b->more_align;
     b->smem_align = align > b->smem_align ? align : b->smem_align;
     if (first)
-        b->more_root = sett__record(b, c->site, &(sett__emit){.code = SETT__SMEM, .dtype = SETT_U8});
+        more->root = sett__record(b, c->site, &(sett__emit){.code = SETT__SMEM, .dtype = SETT_U8});
+    *root = more->root;
     return !b->error.status;
 }
 

@@ -21,9 +21,9 @@ bool sett__smem_aligned(const sett__ctx *, const sett_tensor *, uint32_t need, c
 bool sett__smem_promised(const sett__ctx *, const sett_tensor *, uint32_t need, const char *why);
 /* Takes bytes of the block's shared window. Returns their offset. */
 uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t bytes, uint32_t align);
-/* The same for bytes that the launch computes. *at: their offset from the first such byte, a multiple of step. False: the build
- * has failed. */
-bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at);
+/* The same for bytes that the launch computes. *at: their offset from the first such byte, a multiple of step; *root: the root of
+ * all of them. False: the build has failed. */
+bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at, uint32_t *root);
 /* ---- view.c, make.c -------------------------------------------------------------------------------------- */
 bool sett__has_value(sett_arg); /* any leaf */
 sett_tensor *sett__view(const sett_tensor *, sett_layout *, sett_arg offset); /* the same memory through another layout */

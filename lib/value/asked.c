@@ -4,23 +4,23 @@
 #include "value.h"
 #include <stdio.h>
 
-typedef struct sett__asked {
-    struct sett__asked *older;
+typedef struct asked {
+    struct asked *older;
     sett_val *v;
     sett_site site;
     const char *func;
     sett_arg x, y;
 } asked;
+static const sett__build_slot booleans = {.size = sizeof(asked *)};
 
 sett_val *sett__asked(const sett__ctx *c, sett_val *v, sett_arg x, sett_arg y)
 {
     if (!v || v->head.poison || v->dtype != SETT_BOOL || !c->b->in_kernel || c->b->error.status)
         return v;
-    asked *a = sett__new(c->b, sizeof *a);
-    if (!a || c->b->error.status)
-        return v;
-    *a = (asked){c->b->booleans, v, c->site, c->func, x, y};
-    c->b->booleans = a;
+    asked *a = sett__new(c->b, sizeof *a), **newest = sett__in_slot(c->b, &booleans);
+    *a = (asked){*newest, v, c->site, c->func, x, y};
+    if (!c->b->error.status)
+        *newest = a;
     return v;
 }
 
@@ -57,13 +57,14 @@ static const asked *reversed(asked *a)
 void sett__check_asked(sett_build *b)
 {
     bool unused = false;
-    for (const asked *a = b->booleans; a && !unused; a = a->older)
+    asked **newest = sett__in_slot(b, &booleans);
+    for (const asked *a = *newest; a && !unused; a = a->older)
         unused = !a->v->used;
     if (!unused || b->error.status)
         return;
     mark_arguments(b);
-    const asked *first = reversed(b->booleans);
-    b->booleans = NULL;
+    const asked *first = reversed(*newest);
+    *newest = NULL;
     for (const asked *a = first; a; a = a->older) {
         if (a->v->used || told(first, a))
             continue;

@@ -655,6 +655,71 @@ START_TEST(begins_again_in_its_memory)
 }
 END_TEST
 
+/* ---- slots: what rooms above keep ------------------------------------------------------------------- */
+typedef struct kept { int n; bool refuses; } kept;
+static int ended_with;
+
+static void kept_ends(sett_build *b, const void *memory)
+{
+    const kept *k = memory;
+    ended_with = k->n;
+    if (k->refuses)
+        sett__fail(b, (sett_site){0}, "kept", SETT_E_REGION, "not yet");
+}
+
+START_TEST(a_slot_is_made_at_first_use)
+{
+    static const sett__build_slot one = {.size = sizeof(kept), .ends = kept_ends}, other = {.size = 3};
+    sett_build *b = kernel();
+    ck_assert_ptr_null(sett__seen_in_slot(b, &one));
+    kept *k = sett__in_slot(b, &one);
+    ck_assert(!k->n && !k->refuses && (uintptr_t)k % 16 == 0);
+    k->n = 7;
+    char *c = sett__in_slot(b, &other);
+    ck_assert(!c[0] && !c[2]);
+    ck_assert_ptr_eq(sett__in_slot(b, &one), k);
+    ck_assert_ptr_eq(sett__seen_in_slot(b, &one), k);
+    ck_assert_ptr_eq(sett__seen_in_slot(b, &other), c);
+    ck_assert_ptr_nonnull(b = sett__build_again(b)); /* what was kept is gone with its build */
+    sett__build_open(b);
+    ck_assert_ptr_null(sett__seen_in_slot(b, &one));
+    sett_build_end(b, NULL);
+}
+END_TEST
+
+START_TEST(a_slot_is_told_of_the_end)
+{
+    static const sett__build_slot slot = {.size = sizeof(kept), .ends = kept_ends};
+    for (int refuses = 0; refuses < 2; refuses++) {
+        sett_build *b = kernel();
+        ended_with = 0;
+        *(kept *)sett__in_slot(b, &slot) = (kept){.n = 1 + refuses, .refuses = refuses};
+        sett_error e = finish_error(b);
+        ck_assert_int_eq(ended_with, 1 + refuses);
+        ck_assert_str_eq(e.text, refuses ? "kept: not yet" : "");
+        sett_build_end(b, NULL);
+    }
+    sett_build *unused = kernel();
+    ended_with = 0;
+    finish_error(unused);
+    ck_assert_int_eq(ended_with, 0);
+    sett_build_end(unused, NULL);
+}
+END_TEST
+
+START_TEST(a_slot_of_a_failed_build_is_not_kept)
+{
+    static const sett__build_slot slot = {.size = sizeof(kept), .ends = kept_ends};
+    sett_build *b = kernel();
+    sett__fail(b, (sett_site){0}, "test", SETT_E_MEMORY, "out of memory");
+    kept *k = sett__in_slot(b, &slot);
+    ck_assert_int_eq(k->n, 0);
+    k->n = 5;
+    ck_assert_ptr_null(sett__seen_in_slot(b, &slot));
+    sett_build_end(b, NULL);
+}
+END_TEST
+
 Suite *build_suite(void)
 {
     Suite *s = suite_create("build");
@@ -677,6 +742,9 @@ Suite *build_suite(void)
     tcase_add_test(t, folding_changes_nothing);
     tcase_add_test(t, survives_without_memory);
     tcase_add_test(t, begins_again_in_its_memory);
+    tcase_add_test(t, a_slot_is_made_at_first_use);
+    tcase_add_test(t, a_slot_is_told_of_the_end);
+    tcase_add_test(t, a_slot_of_a_failed_build_is_not_kept);
     suite_add_tcase(s, t);
     return s;
 }
