@@ -155,7 +155,8 @@ typedef struct sett_engine_options {
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls that need
  * one report it, and sett_engine_describe() tells. SETT_E_ARGUMENT: an option is out of range, or a
- * variable $SETT_... of the environment is none of what it may be: the text names variable, value and what is legal.
+ * variable $SETT_... of the environment is none of the words or numbers that it may be: the text names variable, value and what is
+ * legal. Paths and addresses are no such variables: those of the cache are reported by the log, or by .cache_required.
  * SETT_E_NO_DEVICE: $SETT_DEVICE names a GPU that is not here. SETT_E_IO: only by .cache_required. SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null, sett_error *or_null2);
 /* Closes an engine, after entries that are still being written to the disk cache were written. It ends the launches

@@ -14,10 +14,11 @@ typedef struct recording {
     unsigned char user[];
 } recording;
 
-/* A list, since it is for tests. A recording does not change once it is in the list, and stays until the end. */
+/* A recording does not change once it is in its list, and stays until the end. */
+enum { LISTS = 4096 };
 struct sett__recordings {
-    pthread_mutex_t lock; /* of first */
-    recording *first;
+    pthread_mutex_t lock; /* of the lists */
+    recording *list[LISTS]; /* by the hash of the memo */
 };
 
 sett_status sett__recordings_open(sett__recordings **out, sett_error *err)
@@ -42,10 +43,11 @@ void sett__recordings_close(sett__recordings *rs)
 {
     if (!rs)
         return;
-    for (recording *r = rs->first, *next; r; r = next) {
-        next = r->next;
-        recording_free(r);
-    }
+    for (int i = 0; i < LISTS; i++)
+        for (recording *r = rs->list[i], *next; r; r = next) {
+            next = r->next;
+            recording_free(r);
+        }
     pthread_mutex_destroy(&rs->lock);
     free(rs);
 }
@@ -66,16 +68,17 @@ static sett_status recording_of(const sett__memo_key *memo, const sett__recorded
     return s;
 }
 
-/* The recording of the same memo that is in the list; if there is none, the new one (may be NULL) goes in. */
+/* The recording of the same memo that is there; if there is none, the new one (may be NULL) goes in. */
 static const recording *find_or_put(sett__recordings *rs, const sett__memo_key *memo, recording *new)
 {
     pthread_mutex_lock(&rs->lock);
-    const recording *r = rs->first;
+    recording **first = &rs->list[sett__memo_hash(memo) % LISTS];
+    const recording *r = *first;
     while (r && !sett__memo_same(&r->memo, memo))
         r = r->next;
     if (!r && new) {
-        new->next = rs->first;
-        rs->first = new;
+        new->next = *first;
+        *first = new;
     }
     pthread_mutex_unlock(&rs->lock);
     return r;

@@ -54,10 +54,10 @@ static void note_open(sett_build *b, const sett__share *s, int64_t block)
     for (const sett__share *x = b->shares; x != s; x = x->older)
         if (x->open && same_line(&x->open_site, &s->open_site))
             return;
-    const char *then = s->wraps ? "they have the parts of the first threads again" : "they have what lies behind the tile";
+    const char *then = s->wraps ? "the parts of the first threads again" : "what lies behind the tile";
     char text[700];
-    snprintf(text, sizeof text, "%.300s, of sett_get_slice at %.100s:%d, has %lld threads, and the block has %lld: threads %lld and up come here too, "
-        "by no sett_if or predicate: %s",
+    snprintf(text, sizeof text, "%.300s, of sett_get_slice at %.100s:%d, has %lld threads, and the block has %lld: no sett_if or predicate keeps out "
+        "a thread of index %lld or more, which has %s",
         s->of, s->site.file ? s->site.file : "?", s->site.line, (long long)s->threads, (long long)block, (long long)s->threads, then);
     sett__note_add(&(sett__ctx){b, s->open_site, s->open_func}, &(sett__note){.text = sett__arena_str(&b->arena, text), .warns = true});
 }

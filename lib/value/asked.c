@@ -69,8 +69,9 @@ void sett__check_asked(sett_build *b)
         if (a->v->used || told(first, a))
             continue;
         char text[500];
-        snprintf(text, sizeof text, "nothing uses this Boolean, of %.150s and %.150s: a C if, ?: or && asks whether there is a value, and there is always one; "
-            "sett_if and sett_where branch by it", sett__arg_text(b, a->x), sett__arg_text(b, a->y));
+        const bool two = a->y.kind != SETT_SLICE;
+        snprintf(text, sizeof text, "nothing uses this Boolean, of %.150s%s%.150s: a C if, ?: or && asks whether there is a value, and there is always one; "
+            "sett_if and sett_where branch by it", sett__arg_text(b, a->x), two ? " and " : "", two ? sett__arg_text(b, a->y) : "");
         sett__note_add(&(sett__ctx){b, a->site, a->func}, &(sett__note){.text = sett__arena_str(&b->arena, text), .warns = true});
     }
 }

@@ -148,7 +148,8 @@ sett_val *sett_unary_at(sett_site site, const char *func, sett_unary_op op, sett
         return sett__poison_val(b);
     const sett__expand_at a = sett__at_of(b, site, (sett_dtype)in->dtype);
     sett_val *r = info->expand ? info->expand(&a, in) : sett__unary(b, site, info->code, in);
-    return r->dtype == SETT_BOOL ? r : sett__to(b, site, r, d);
+    const sett__ctx c = {b, site, func};
+    return r->dtype == SETT_BOOL ? sett__asked(&c, r, sett_arg_v(x), SETT_ALL) : sett__to(b, site, r, d);
 }
 
 void sett_sincos_at(sett_site site, const char *func, sett_val *x, bool approx, sett_val **s, sett_val **c)

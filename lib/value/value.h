@@ -66,7 +66,7 @@ sett_val *sett__element_at(const sett__ctx *, sett_val *, sett_arg coord);
 
 /* ---- asked.c: Booleans that nothing uses -------------------------------------------------------- */
 /* Remembers what a public call of two operands gave, if it is a Boolean. It gives v. */
-sett_val *sett__asked(const sett__ctx *, sett_val *v, sett_arg x, sett_arg y);
+sett_val *sett__asked(const sett__ctx *, sett_val *v, sett_arg x, sett_arg y); /* y: SETT_ALL: there is one operand */
 void sett__check_asked(sett_build *); /* once a body has ended: notes those that no call and no operation took */
 
 #include "expand.h" /* functions as expansions */

@@ -2,6 +2,7 @@
 """The C library as ctypes sees it: its structs and calls, and its errors as exceptions. Nothing here is public."""
 
 import ctypes as C
+import operator
 import os
 from enum import IntEnum
 from pathlib import Path
@@ -14,6 +15,14 @@ lib = C.CDLL(str(LIB / "libsett.so.0"), mode=C.RTLD_GLOBAL)
 
 P, SIZE, BOOL, INT, STR, U64 = C.c_void_p, C.c_size_t, C.c_bool, C.c_int, C.c_char_p, C.c_uint64
 KEY = C.c_uint8 * 32
+
+
+def device(number: Any) -> int:
+    """A device's number for the library, which takes 32 bits of it."""
+    n = operator.index(number)
+    if not -(1 << 31) <= n < 1 << 31:
+        raise Error(Status.E_NO_DEVICE, f"no device {n}")
+    return n
 
 
 class Op(IntEnum):

@@ -204,7 +204,7 @@ class Kernel(_fast.Kernel):
 
     def load(self, device: Optional[int] = None) -> None:
         """Loads its code onto a device now, as the first launch would: before a CUDA graph is captured."""
-        _c.check(_c.lib.sett_prepare, self.address, self.engine._home(self.target) if device is None else device)
+        _c.check(_c.lib.sett_prepare, self.address, self.engine._home(self.target) if device is None else _c.device(device))
 
     def unload(self) -> None:
         """Unloads its code from every device. No launch, graph or prepared call may use it any more."""
@@ -461,11 +461,11 @@ class Engine:
         """Waits for a stream, and raises a fault or a failed assertion of an earlier launch."""
         device = self.default_device if device is None else device
         handle = stream if isinstance(stream, int) else _streams.handle(stream)
-        self._check(_c.lib.sett_sync_error, _c.Stream(device, handle or None))
+        self._check(_c.lib.sett_sync_error, _c.Stream(_c.device(device), handle or None))
 
     def poll(self, device: Optional[int] = None) -> None:
         """Raises the report of an assertion that failed in a kernel on this device; waits for nothing."""
-        self._check(_c.lib.sett_poll, self.default_device if device is None else device)
+        self._check(_c.lib.sett_poll, self.default_device if device is None else _c.device(device))
 
     def cancel(self, stream: Any = 0) -> None:
         """Ends the launches that run on this stream of the CPU; each raises E_CANCELLED where it was called."""

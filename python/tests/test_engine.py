@@ -67,6 +67,10 @@ class Errors(Case):
         with self.refused(Status.E_NO_DEVICE, "there is no device 7") as caught:
             engine().target(7)
         again = pickle.loads(pickle.dumps(caught.exception))
+        for far in (1 << 32, (1 << 32) - 1, -(1 << 32) - 1):
+            for call in (engine().sync, engine().poll, engine().compile(sett.kernels.axpy, target="cpu", dtype="f32").load):
+                with self.refused(Status.E_NO_DEVICE, f"no device {far}"):
+                    call(far)
         for gpus, there in ((0, "there is no GPU here"), (1, "there is one GPU, 0"), (8, "GPUs count from 0 to 7")):
             with mock.patch.object(sett.Engine, "gpu_count", gpus), self.refused(Status.E_NO_DEVICE, f"there is no device 99: {there}; the CPU is -1"):
                 engine().target(99)

@@ -163,8 +163,8 @@ END_TEST
 START_TEST(fewer_threads_are_reported)
 {
     static const struct { kind kind; const char *call, *line; } t[] = {
-        {{PLAIN, 64, BLOCK, false}, "sett_copy", "(64,16):(16,1)@ has 64 threads, and the block has 128: threads 64 and up come here too, by no sett_if or predicate: they have what lies behind the tile\n"},
-        {{PLAIN, 32, BLOCK, true}, "sett_copy", "(32,1,1,1):(1,0,0,0)@ has 32 threads, and the block has 128: threads 32 and up come here too, by no sett_if or predicate: they have the parts of the first threads again\n"}};
+        {{PLAIN, 64, BLOCK, false}, "sett_copy", "(64,16):(16,1)@ has 64 threads, and the block has 128: no sett_if or predicate keeps out a thread of index 64 or more, which has what lies behind the tile\n"},
+        {{PLAIN, 32, BLOCK, true}, "sett_copy", "(32,1,1,1):(1,0,0,0)@ has 32 threads, and the block has 128: no sett_if or predicate keeps out a thread of index 32 or more, which has the parts of the first threads again\n"}};
     sett_engine *e = open_engine();
     sett_error err = {0};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
