@@ -7,6 +7,13 @@
 #include <sett/pipeline.h>
 #include <sett/scheduler.h>
 
+/* ---- objects ------------------------------------------------------------------------------------ */
+#define SETT__K_PIPELINE SETT__KIND(ASYNC, 0, "pipeline")
+#define SETT__K_PIPELINE_STATE SETT__KIND(ASYNC, 1, "state of a pipeline")
+#define SETT__K_SCHEDULER SETT__KIND(ASYNC, 2, "scheduler")
+#define SETT__K_WORK_TILE SETT__KIND(ASYNC, 3, "work tile")
+#define SETT__K_TMA SETT__KIND(ASYNC, 4, "tensor map")
+
 /* ---- state.c: what the room keeps in a build ------------------------------------------------------ */
 typedef struct sett__due { /* what a call needs to be recorded behind it */
     struct sett__due *older;

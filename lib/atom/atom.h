@@ -6,6 +6,12 @@
 #include <sett/mma.h>
 
 /* ---- objects ---------------------------------------------------------------------------------- */
+#define SETT__K_MMA_ATOM SETT__KIND(ATOM, 0, "mma atom")
+#define SETT__K_TILED_MMA SETT__KIND(ATOM, 1, "tiled mma")
+#define SETT__K_THR_MMA SETT__KIND(ATOM, 2, "slice of a tiled mma")
+#define SETT__K_COPY_ATOM SETT__KIND(ATOM, 3, "copy atom")
+#define SETT__K_TILED_COPY SETT__KIND(ATOM, 4, "tiled copy")
+#define SETT__K_THR_COPY SETT__KIND(ATOM, 5, "slice of a tiled copy")
 struct sett_mma_atom {
     sett__head head;
     const char *name;                /* "mma m16n8k16.f32.f16.f16.f32" */

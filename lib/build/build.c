@@ -17,7 +17,7 @@ static uint64_t new_stamp(const sett_build *b)
 
 static sett__head poison_head(sett_build *b, sett__kind kind)
 {
-    return (sett__head){.b = b, .kind = (uint8_t)kind, .poison = true};
+    return (sett__head){.b = b, .kind = kind.id, .poison = true};
 }
 
 /* Poison is well formed, so that code that looks at it before checking reads no garbage. */
@@ -32,7 +32,7 @@ static void init_poison(sett_build *b)
     p->tensor = (sett_tensor){.head = poison_head(b, SETT__K_TENSOR), .space = SETT_GENERIC, .param = -1, .align = 1};
     p->tensor.layout = &p->layout;
     p->tensor.name = "";
-    p->atom = poison_head(b, (sett__kind)0);
+    p->atom = poison_head(b, (sett__kind){0});
 }
 
 /* Of one build's symbols, parameters and their expressions. */
@@ -237,14 +237,10 @@ void *sett__new_object(sett_build *b, sett__kind kind, size_t bytes)
     return head;
 }
 
-static const char *const kind_name[] = {"object", "value", "layout", "tensor", "struct", "region", "mma atom", "tiled mma", "slice of a tiled mma",
-    "copy atom", "tiled copy", "slice of a tiled copy", "pipeline", "state of a pipeline", "scheduler", "work tile", "tensor map"};
-_Static_assert(sizeof kind_name / sizeof *kind_name == SETT__N_KINDS, "each kind has a name");
-
 enum { LOWEST_ADDRESS = 4096 }; /* what lies below is a C number that was taken for a pointer */
 bool sett__use_object(sett_build *b, sett_site site, const char *func, const sett__head *head, sett__kind kind)
 {
-    const char *name = kind_name[kind];
+    const char *name = kind.name;
     if (b && head && sett__fine(b, head, kind))
         return true;
     SETT__FAIL_IF(b, site, func, !head, false, SETT_E_ARGUMENT, "the %s is NULL, or comes of a call that was given NULL", name);
@@ -258,7 +254,7 @@ bool sett__use_object(sett_build *b, sett_site site, const char *func, const set
     SETT__FAIL_IF(b, site, func, owner != b, false, SETT_E_STALE, "the %s belongs to another build, or to one that has ended", name);
     if (head->poison)
         return false;
-    SETT__FAIL_IF(b, site, func, head->kind != kind, false, SETT_E_ARGUMENT, "this is not a %s", name);
+    SETT__FAIL_IF(b, site, func, head->kind != kind.id, false, SETT_E_ARGUMENT, "this is not a %s", name);
     SETT__FAIL_IF(b, site, func, head->stamp != b->stamp || b->ended, false, SETT_E_STALE,
         "the %s belongs to a build that has ended", name);
     return true;
@@ -280,7 +276,7 @@ bool sett__lives(const char *func, const void *object, sett__kind kind)
 {
     if (!object || sett__owner(object))
         return object != NULL;
-    sett__fail(sett__failing(object), (sett_site){0}, func, SETT_E_STALE, "the %s belongs to a build that has ended", kind_name[kind]);
+    sett__fail(sett__failing(object), (sett_site){0}, func, SETT_E_STALE, "the %s belongs to a build that has ended", kind.name);
     return false;
 }
 

@@ -34,7 +34,7 @@ void *sett__new(sett_build *, size_t);
 void *sett__new_object(sett_build *, sett__kind, size_t);
 static inline sett__head sett__head_of(sett_build *b, sett__kind kind)
 {
-    return (sett__head){.b = b, .stamp = b->stamp, .kind = (uint8_t)kind};
+    return (sett__head){.b = b, .stamp = b->stamp, .kind = kind.id};
 }
 /* False if x is poison, or belongs to another build than b (NULL: x's own) or to an ended one. The error goes to a build that
  * can keep it. */
@@ -44,7 +44,7 @@ bool sett__visible(const sett_val *);                  /* is the region that it 
  * not. */
 static inline bool sett__fine(const sett_build *b, const sett__head *x, sett__kind kind)
 {
-    return sett__owner(x) == b && x->stamp == b->stamp && x->kind == kind && !x->poison && !b->error.status && !b->ended;
+    return sett__owner(x) == b && x->stamp == b->stamp && x->kind == kind.id && !x->poison && !b->error.status && !b->ended;
 }
 static inline bool sett__fine_val(const sett_build *b, const sett_val *v)
 {

@@ -14,14 +14,21 @@ typedef struct sett__region {
     uint32_t serial;   /* unique; values carry that of the region that they live in */
     sett_site site;
 } sett__region;
-typedef enum sett__kind { SETT__K_VAL = 1, SETT__K_LAYOUT, SETT__K_TENSOR, SETT__K_STRUCT, SETT__K_REGION,
-    SETT__K_MMA_ATOM, SETT__K_TILED_MMA, SETT__K_THR_MMA, SETT__K_COPY_ATOM, SETT__K_TILED_COPY, SETT__K_THR_COPY,
-    SETT__K_PIPELINE, SETT__K_PIPELINE_STATE, SETT__K_SCHEDULER, SETT__K_WORK_TILE, SETT__K_TMA, SETT__N_KINDS } sett__kind;
+/* A kind of objects: a number, and its name in messages. Each room counts in a range of its own, so that it adds a kind in its own
+ * header; kind 0 is poison of any. */
+typedef struct sett__kind { uint8_t id; const char *name; } sett__kind;
+enum { SETT__KINDS_BUILD = 1, SETT__KINDS_ASYNC = 32, SETT__KINDS_ATOM = 64 };
+#define SETT__KIND(room, n, name) ((sett__kind){SETT__KINDS_##room + (n), name})
+#define SETT__K_VAL SETT__KIND(BUILD, 0, "value")
+#define SETT__K_LAYOUT SETT__KIND(BUILD, 1, "layout")
+#define SETT__K_TENSOR SETT__KIND(BUILD, 2, "tensor")
+#define SETT__K_STRUCT SETT__KIND(BUILD, 3, "struct")
+#define SETT__K_REGION SETT__KIND(BUILD, 4, "region")
 /* Head of every object: sett__use() checks it before anything else is read. */
 typedef struct sett__head {
     sett_build *b;
     uint64_t stamp; /* b->stamp while the build lives; 0 in a poison object */
-    uint8_t kind;
+    uint8_t kind; /* id of a sett__kind */
     bool poison;
 } sett__head;
 struct sett_val {
