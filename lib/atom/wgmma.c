@@ -175,7 +175,7 @@ static uint32_t descriptor_of(const sett__gemm *g, described *d, int64_t i, int6
     return id;
 }
 
-/* ---- products --------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------ */
 static bool check_flat(const sett__gemm *g, int operand)
 {
     SETT__FAIL_IF(g->c.b, g->c.site, g->c.func, !sett__gemm_is_flat(g, operand), false, SETT_E_SHAPE, "the values of an atom in %s %s do not follow each other: sett_make_fragment_%s lays them so",
@@ -197,53 +197,122 @@ static bool check(const sett__gemm *g)
     return in_place(g) && check_flat(g, D) && (g->atom->shared[A] || check_flat(g, A));
 }
 
-/* A root of registers that wgmma was given. */
-typedef struct in_flight {
-    struct in_flight *older;
+/* ---- registers in flight (lib/tape/flight.h) ------------------------------------------------------------ */
+/* What is known of roots that wgmma or a fence of it was given, by the operations so far. Those in flight are named by a wait, the
+ * newest first, in the order in which each first flew. */
+typedef struct tracked {
+    struct tracked *older;
     uint32_t root;
-    int age; /* groups that were committed since */
-    bool flies;
-} in_flight;
+    bool flew;
+    sett__root_state state;
+} tracked;
+typedef struct flights {
+    uint32_t seen; /* operations */
+    tracked *newest;
+} flights;
 
-static in_flight **flights(sett_build *b)
+static tracked *find(const flights *f, uint32_t root)
 {
-    static const sett__build_slot slot = {.size = sizeof(in_flight *)};
-    return sett__in_slot(b, &slot);
+    tracked *t = f->newest;
+    while (t && t->root != root)
+        t = t->older;
+    return t;
 }
 
-/* A root that wgmma holds from now on. */
-static void take_off(sett_build *b, uint32_t root)
+static void put_first(flights *f, tracked *t)
 {
-    in_flight **newest = flights(b), *f = *newest;
-    while (f && f->root != root)
-        f = f->older;
-    if (!f) {
-        f = sett__new(b, sizeof *f);
-        f->root = root;
-        f->older = *newest;
-        *newest = f;
+    tracked **at = &f->newest;
+    while (*at && *at != t)
+        at = &(*at)->older;
+    if (*at)
+        *at = t->older;
+    t->older = f->newest;
+    f->newest = t;
+}
+
+/* Where the build fails, its state is of no use any more. */
+static tracked *track(sett_build *b, flights *f, uint32_t root)
+{
+    tracked *t = find(f, root);
+    if (t)
+        return t;
+    t = sett__new(b, sizeof *t);
+    *t = (tracked){.root = root, .state = sett__flight_new(root)};
+    if (!b->error.status)
+        put_first(f, t);
+    return t;
+}
+
+static bool is_root(const sett_build *b, uint32_t id)
+{
+    return id < b->n_op && b->op[id].code == SETT__RMEM;
+}
+
+static void begin(sett_build *b, flights *f, uint32_t product, int k)
+{
+    tracked *t = track(b, f, b->arg[b->op[product].args + (uint32_t)k]);
+    if (!t->flew && !b->error.status)
+        put_first(f, t);
+    t->flew = true;
+    sett__flight_begin(&t->state, product, k ? SETT__FACTOR : SETT__SUM);
+}
+
+/* An assembler wants a fence in each round of a loop, and behind a wait: what was fenced before is so no more. */
+static void touch_all(flights *f, uint32_t op)
+{
+    for (tracked *t = f->newest; t; t = t->older)
+        sett__flight_touch(&t->state, op);
+}
+
+static void step(sett_build *b, flights *f, uint32_t i)
+{
+    const sett__op *op = &b->op[i];
+    const uint32_t *arg = b->arg + op->args;
+    if (op->code == SETT__WGMMA) {
+        begin(b, f, i, 0);
+        if (is_root(b, arg[1]))
+            begin(b, f, i, 1);
+        return;
     }
-    f->flies = true;
-    f->age = 0;
+    for (tracked *t = op->code == SETT__WGCOMMIT ? f->newest : NULL; t; t = t->older)
+        sett__flight_commit(&t->state);
+    for (int k = 0; k < op->n_args; k++) {
+        tracked *t = !is_root(b, arg[k]) ? NULL : op->code == SETT__WGFENCE ? track(b, f, arg[k]) : find(f, arg[k]);
+        if (t && op->code == SETT__WGFENCE)
+            sett__flight_fence(&t->state);
+        else if (t && op->code == SETT__WGWAIT)
+            sett__flight_wait(&t->state);
+        else if (t)
+            sett__flight_touch(&t->state, i);
+    }
+    if (sett__opens(op->code) || sett__closes(op->code) || op->code == SETT__WHILE || op->code == SETT__WGWAIT)
+        touch_all(f, i);
 }
 
-/* Does this region tell that the root is fenced, and used by nothing since but products of this kind, as their operand `as`? */
-static bool is_fenced(const sett__gemm *g, uint32_t root, int as)
+/* What is known now. */
+static flights *flights_of(sett_build *b)
+{
+    static const sett__build_slot slot = {.size = sizeof(flights)};
+    flights *f = sett__in_slot(b, &slot);
+    for (; f->seen < b->n_op && !b->error.status; f->seen++)
+        step(b, f, f->seen);
+    return f;
+}
+
+/* Is operand k of the products fenced, and used by nothing since but products of this kind, as the same operand? */
+static bool is_fenced(const sett__gemm *g, uint32_t root, int k)
 {
     const sett_build *b = g->c.b;
-    for (uint32_t i = b->n_op; i-- > 0;) {
-        const sett__op *op = &b->op[i];
-        if (sett__opens(op->code) || sett__closes(op->code) || op->code == SETT__WHILE || op->code == SETT__WGWAIT)
-            return false;
-        for (int k = 0; k < op->n_args; k++)
-            if (b->arg[op->args + (uint32_t)k] == root)
-                return op->code == SETT__WGFENCE || (op->code == SETT__WGMMA && k == as && sett__attr(b->arg, op, SETT__AT_WGMMA_ROW) == g->atom->row &&
-                                                        sett__attr(b->arg, op, SETT__AT_WGMMA_N) == g->atom->mnk[1]);
-    }
-    return false;
+    const tracked *t = find(flights_of(g->c.b), root);
+    if (!t || t->state.touched != SETT__NONE)
+        return false;
+    if (t->state.flags & SETT__FENCED)
+        return true;
+    const sett__op *op = &b->op[t->state.by];
+    return t->state.flags & (k ? SETT__FACTOR : SETT__SUM) && sett__attr(b->arg, op, SETT__AT_WGMMA_ROW) == g->atom->row &&
+           sett__attr(b->arg, op, SETT__AT_WGMMA_N) == g->atom->mnk[1];
 }
 
-/* An assembler wants a fence in each round of a loop, so that it counts only where it is in this one. */
 static void fence(const sett__gemm *g, const uint32_t root[2], int n)
 {
     bool fenced = true;
@@ -253,6 +322,7 @@ static void fence(const sett__gemm *g, const uint32_t root[2], int n)
         sett__record(g->c.b, g->c.site, &(sett__emit){.code = SETT__WGFENCE, .n_args = n, .args = root});
 }
 
+/* ---- products --------------------------------------------------------------------------------------- */
 static void one_product(const sett__gemm *g, uint32_t first, uint32_t second, const int64_t at[3])
 {
     const sett_mma_atom *a = g->atom;
@@ -288,8 +358,6 @@ static void products(const sett__gemm *g)
         for (int64_t j = 0; j < g->n; j++)
             for (int64_t i = 0; i < g->m && !g->c.b->error.status; i++)
                 one_product(g, x ? x[i + k * g->m] : g->t[A]->root, y[j + k * g->n], (const int64_t[]){i, j, k});
-    for (int i = 0; i <= held; i++)
-        take_off(g->c.b, roots[i]);
 }
 
 const sett__mma_family sett__family_wgmma = {.func = "sett_wgmma", .atom = wgmma, .check = check, .record = products};
@@ -318,8 +386,6 @@ void sett_mma_commit_at(sett_site site, sett_build *b)
     if (!b)
         return;
     sett__record(b, site, &(sett__emit){.code = SETT__WGCOMMIT});
-    for (in_flight *f = *flights(b); f; f = f->older)
-        f->age += f->flies;
 }
 
 void sett_mma_wait_at(sett_site site, sett_build *b, int pending)
@@ -330,15 +396,14 @@ void sett_mma_wait_at(sett_site site, sett_build *b, int pending)
         return;
     SETT__FAIL_IF(b, site, "sett_mma_wait", pending < 0 || pending > MOST, , SETT_E_RANGE, "%d groups: 0 to %d may be left pending", pending, MOST);
     int n = 0;
-    for (const in_flight *f = *flights(b); f; f = f->older)
-        n += f->flies && f->age > pending;
+    const tracked *newest = flights_of(b)->newest;
+    for (const tracked *t = newest; t; t = t->older)
+        n += sett__flight_lands(&t->state, pending);
     uint32_t *root = sett__new(b, (size_t)(n + 1) * sizeof *root);
     n = 0;
-    for (in_flight *f = *flights(b); f; f = f->older)
-        if (f->flies && f->age > pending) {
-            root[n++] = f->root;
-            f->flies = false;
-        }
+    for (const tracked *t = newest; t; t = t->older)
+        if (sett__flight_lands(&t->state, pending))
+            root[n++] = t->root;
     sett__record(b, site, &(sett__emit){.code = SETT__WGWAIT, .n_args = n, .args = root, .n_attrs = 1, .attrs = &(const int32_t){pending}});
 }
 

@@ -10,6 +10,7 @@
 /* ---- tape: the data ---------------------------------------------------------------- */
 #define SETT__TAPE_VERSION 2
 #include "ops.h"
+#include "flight.h"
 
 /* Host expressions over symbols: postfix, evaluated in 64 bits with overflow checks by expr.c. Grid, extents, strides, checks. */
 typedef enum sett__xcode {

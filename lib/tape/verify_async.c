@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roots of registers that wgmma reads and writes in the background. A root is idle, touched (used since the last wgmma.fence that
- * named it, or never fenced), or in flight, with an age: how many times wgmma.commit came since its newest wgmma. Where ways join, a root
- * is what it may be: touched if on one way, in flight if on one, and there as young as on any. What is known at the head of a loop
- * grows by what its end knows, and the ops are gone over until none grows. */
+/* Follows the roots of registers that wgmma reads and writes in the background (flight.h), over all ways that lead through a tape:
+ * what is known at the head of a loop grows by what its end knows, and the ops are gone over until none grows. */
 #include "verify.h"
 
-enum { MOST_AGE = 255 };
-enum { MOST_STATES = 1 << 22 };             /* roots times loops */
-enum { FLIES = 1, SUM = 2, FACTOR = 4, MIXED = 8 }; /* in flight; as an accumulator, as A; in more than one shape */
-
-typedef struct state {
-    uint32_t touched; /* the op that did; NONE: none */
-    uint32_t by;      /* the newest wgmma since then; NONE: none */
-    uint8_t flags, age;
-} state;
+enum { MOST_STATES = 1 << 22 }; /* roots times loops */
+typedef sett__root_state state;
 
 typedef struct flights {
     sett__verifier *c;
@@ -61,7 +52,7 @@ static SETT_PRINTF(2, 3) bool refuse(flights *f, const char *format, ...)
 static bool refuse_flight(flights *f, uint32_t r, const char *what)
 {
     const state *s = &f->now[r];
-    return refuse(f, "%%%u is %s flight since %s%s: %s", f->root[r], s->flags & SUM ? "in" : either(f, "A of a sett_gemm in", "A of a wgmma in"),
+    return refuse(f, "%%%u is %s flight since %s%s: %s", f->root[r], s->flags & SETT__SUM ? "in" : either(f, "A of a sett_gemm in", "A of a wgmma in"),
         where(f->c->t, s->by).s, s->age ? "" : either(f, ", which no sett_mma_commit follows", ", which no wgmma.commit follows"), what);
 }
 
@@ -76,16 +67,6 @@ static bool refuse_touched(flights *f, uint32_t r)
 }
 
 /* ---- ops ------------------------------------------------------------------------------- */
-/* Have both the same accumulator's shape, and the same elements of a root or none in common? */
-static bool alike(const sett__tape *t, uint32_t a, uint32_t b)
-{
-    const sett__op *x = &t->op[a], *y = &t->op[b];
-    const sett__mma *p = &sett__mmas[sett__attr(t->arg, x, SETT__AT_WGMMA_ROW)], *q = &sett__mmas[sett__attr(t->arg, y, SETT__AT_WGMMA_ROW)];
-    int32_t n = sett__attr(t->arg, x, SETT__AT_WGMMA_N), held = p->m * n / SETT__WARP_GROUP;
-    int32_t far = sett__attr(t->arg, x, SETT__AT_WGMMA_ACC_AT) - sett__attr(t->arg, y, SETT__AT_WGMMA_ACC_AT);
-    return p->k == q->k && n == sett__attr(t->arg, y, SETT__AT_WGMMA_N) && far % held == 0;
-}
-
 /* The place of a root among those that are followed; n: it is none. */
 static uint32_t find(const flights *f, uint32_t root)
 {
@@ -100,33 +81,34 @@ static uint32_t find(const flights *f, uint32_t root)
     return lo < f->n && f->root[lo] == root ? lo : f->n;
 }
 
-static void begin(flights *f, uint32_t r, int as)
+static sett__op_list ops_of(const flights *f)
 {
-    f->now[r] = (state){.touched = SETT__NONE, .by = f->c->i, .flags = (uint8_t)(FLIES | as)};
+    return (sett__op_list){f->c->t->op, f->c->t->arg};
 }
 
 static bool step_sum(flights *f, uint32_t r)
 {
-    const state *s = &f->now[r];
-    bool as_sum = s->flags & SUM && !(s->flags & (MIXED | FACTOR)) && alike(f->c->t, s->by, f->c->i);
-    if (s->flags & FLIES && !as_sum)
-        return refuse_flight(f, r, s->flags & SUM ? either(f, "an accumulator of another shape, or of other registers, needs a sett_mma_wait before",
-                                                        "an accumulator of another shape, or of other registers, needs a wgmma.wait before")
-                                                  : either(f, "sett_mma_wait must come before it is an accumulator", "wgmma.wait must name it before it is an accumulator"));
-    if (s->touched != SETT__NONE || (s->by != SETT__NONE && !as_sum))
+    state *s = &f->now[r];
+    const int may = sett__flight_may_begin(ops_of(f), s, f->c->i, SETT__SUM);
+    if (may == SETT__FLIGHT_NEEDS_WAIT)
+        return refuse_flight(f, r, s->flags & SETT__SUM ? either(f, "an accumulator of another shape, or of other registers, needs a sett_mma_wait before",
+                                                              "an accumulator of another shape, or of other registers, needs a wgmma.wait before")
+                                                        : either(f, "sett_mma_wait must come before it is an accumulator", "wgmma.wait must name it before it is an accumulator"));
+    if (may == SETT__FLIGHT_NEEDS_FENCE)
         return refuse_touched(f, r);
-    begin(f, r, SUM);
+    sett__flight_begin(s, f->c->i, SETT__SUM);
     return true;
 }
 
 static bool step_factor(flights *f, uint32_t r)
 {
-    const state *s = &f->now[r];
-    if (s->flags & FLIES && s->flags & SUM)
+    state *s = &f->now[r];
+    const int may = sett__flight_may_begin(ops_of(f), s, f->c->i, SETT__FACTOR);
+    if (may == SETT__FLIGHT_NEEDS_WAIT)
         return refuse_flight(f, r, either(f, "sett_mma_wait must come before it is A", "wgmma.wait must name it before it is A"));
-    if (s->touched != SETT__NONE || s->flags & SUM)
+    if (may == SETT__FLIGHT_NEEDS_FENCE)
         return refuse_touched(f, r);
-    begin(f, r, FACTOR);
+    sett__flight_begin(s, f->c->i, SETT__FACTOR);
     return true;
 }
 
@@ -139,11 +121,9 @@ static bool step_wgmma(flights *f)
 static bool step_wait(flights *f, uint32_t r, int32_t pending)
 {
     state *s = &f->now[r];
-    if (!(s->flags & FLIES))
-        return true;
-    if (s->age <= pending)
+    if (s->flags & SETT__FLIES && !sett__flight_lands(s, pending))
         return refuse_flight(f, r, s->age ? "it may be of a group that is still pending: let fewer be" : "a wait is for groups that are committed");
-    s->flags &= (uint8_t)~FLIES;
+    sett__flight_wait(s);
     return true;
 }
 
@@ -153,15 +133,13 @@ static bool step_product(flights *f)
     if (c->op->code == SETT__WGMMA)
         return step_wgmma(f);
     for (uint32_t r = 0; c->op->code == SETT__WGCOMMIT && r < f->n; r++)
-        f->now[r].age = (uint8_t)(f->now[r].age + (f->now[r].flags & FLIES && f->now[r].age < MOST_AGE));
+        sett__flight_commit(&f->now[r]);
     for (uint32_t k = 0; k < c->op->n_args; k++) {
         uint32_t r = find(f, sett__verified_arg(c, k));
         if (c->op->code == SETT__WGWAIT && !step_wait(f, r, sett__verified_attr(c, SETT__AT_WGWAIT_PENDING)))
             return false;
-        if (c->op->code == SETT__WGFENCE && f->now[r].flags & FLIES)
-            f->now[r].touched = SETT__NONE;
-        else if (c->op->code == SETT__WGFENCE)
-            f->now[r] = (state){.touched = SETT__NONE, .by = SETT__NONE};
+        if (c->op->code == SETT__WGFENCE)
+            sett__flight_fence(&f->now[r]);
     }
     return true;
 }
@@ -174,9 +152,9 @@ static bool step_access(flights *f)
         return true;
     if (sett__verified_arg(c, 1) != SETT__NONE || sett__verified_attr(c, SETT__AT_ACCESS_VOLATILE))
         return refuse(f, "%%%u is a root that wgmma holds in registers: it has constant offsets, and nothing is volatile", f->root[r]);
-    if (f->now[r].flags & FLIES)
+    if (!sett__flight_may_touch(&f->now[r]))
         return refuse_flight(f, r, either(f, "sett_mma_wait must come before it is read or written", "wgmma.wait must name it before it is read or written"));
-    f->now[r].touched = c->i;
+    sett__flight_touch(&f->now[r], c->i);
     return true;
 }
 
@@ -192,27 +170,11 @@ static void keep(const flights *f, state *to)
         to[r] = f->now[r];
 }
 
-/* Of a root, what it may be by either. Did the first grow? */
-static bool join(const sett__tape *t, state *to, const state *from)
-{
-    state was = *to;
-    if (to->touched == SETT__NONE)
-        to->touched = from->touched;
-    bool first = was.flags & FLIES, second = from->flags & FLIES;
-    to->age = first && second ? (was.age < from->age ? was.age : from->age) : first ? was.age : from->age;
-    if (was.by == SETT__NONE || (second && !first))
-        to->by = from->by;
-    bool mixed = was.by != SETT__NONE && from->by != SETT__NONE && !alike(t, was.by, from->by);
-    to->flags = (uint8_t)(was.flags | from->flags | (mixed ? MIXED : 0));
-    return to->flags != was.flags || (to->touched == SETT__NONE) != (was.touched == SETT__NONE) ||
-           (to->by == SETT__NONE) != (was.by == SETT__NONE) || (to->flags & FLIES && to->age != was.age);
-}
-
 static bool join_all(const flights *f, state *to, const state *from)
 {
     bool grew = false;
     for (uint32_t r = 0; r < f->n; r++)
-        grew |= join(f->c->t, &to[r], &from[r]);
+        grew |= sett__flight_join(ops_of(f), &to[r], &from[r]);
     return grew;
 }
 
@@ -274,7 +236,7 @@ static bool sweep(flights *f)
     f->loop = 0;
     f->grew = false;
     for (uint32_t r = 0; r < f->n; r++)
-        f->now[r] = (state){.touched = f->root[r], .by = SETT__NONE};
+        f->now[r] = sett__flight_new(f->root[r]);
     for (c->i = 0; c->i < c->t->n_op; c->i++) {
         c->op = &c->t->op[c->i];
         int cls = sett__ops[c->op->code].cls;
@@ -285,7 +247,7 @@ static bool sweep(flights *f)
             step_region(f);
     }
     for (uint32_t r = 0; r < f->n; r++)
-        if (f->now[r].flags & FLIES) {
+        if (f->now[r].flags & SETT__FLIES) {
             c->i = f->now[r].by;
             c->op = &c->t->op[c->i];
             return refuse(f, "the kernel ends while %%%u is in flight: %s", f->root[r], either(f, "a sett_mma_wait must come behind it", "wgmma.wait must name it"));

@@ -345,6 +345,51 @@ START_TEST(right_tapes)
 }
 END_TEST
 
+/* ---- states of roots in flight ------------------------------------------------------------------- */
+/* Letters are events on an accumulator: f is a fence, p and q products of 64 and of 32 columns, c a commit, w a wait, t a load. What
+ * two texts give is joined at a |. Then: may another p come, and does a wait for all, or for all but one, end its flight? */
+static const struct {
+    const char *events;
+    int may;
+    bool lands, early;
+} flight_states[] = {
+    {"", SETT__FLIGHT_NEEDS_FENCE, false, false}, {"f", SETT__FLIGHT_FINE, false, false}, {"ft", SETT__FLIGHT_NEEDS_FENCE, false, false},
+    {"fp", SETT__FLIGHT_FINE, false, false}, {"fpc", SETT__FLIGHT_FINE, true, false}, {"fpcc", SETT__FLIGHT_FINE, true, true},
+    {"fpccp", SETT__FLIGHT_FINE, false, false}, {"fpcw", SETT__FLIGHT_FINE, false, false}, {"fpcwc", SETT__FLIGHT_FINE, false, false},
+    {"fpcwt", SETT__FLIGHT_NEEDS_FENCE, false, false}, {"fpcwtf", SETT__FLIGHT_FINE, false, false}, {"fq", SETT__FLIGHT_NEEDS_WAIT, false, false},
+    {"fqf", SETT__FLIGHT_NEEDS_WAIT, false, false}, {"fqcw", SETT__FLIGHT_NEEDS_FENCE, false, false}, {"fqcwf", SETT__FLIGHT_FINE, false, false},
+    {"f|f", SETT__FLIGHT_FINE, false, false}, {"f|", SETT__FLIGHT_NEEDS_FENCE, false, false}, {"ft|fpcw", SETT__FLIGHT_NEEDS_FENCE, false, false},
+    {"fpcc|fpc", SETT__FLIGHT_FINE, true, false}, {"fpc|f", SETT__FLIGHT_FINE, true, false}, {"f|fpcc", SETT__FLIGHT_FINE, true, true},
+    {"fp|fq", SETT__FLIGHT_NEEDS_WAIT, false, false}, {"fpcw|fqcw", SETT__FLIGHT_NEEDS_FENCE, false, false},
+};
+
+START_TEST(states_of_roots)
+{
+    const uint32_t row = (uint32_t)first_row(), arg[] = {row, 64, row, 32};
+    static const sett__op op[] = {{.code = SETT__RMEM}, {.code = SETT__WGMMA, .n_attrs = 2}, {.code = SETT__WGMMA, .n_attrs = 2, .args = 2}};
+    const sett__op_list ops = {op, arg};
+    const char *text = flight_states[_i].events;
+    sett__root_state s = sett__flight_new(0), first = s;
+    bool joins = false, grew = false;
+    for (const char *at = text; *at; at++)
+        switch (*at) {
+        case 'f': sett__flight_fence(&s); break;
+        case 'p': sett__flight_begin(&s, 1, SETT__SUM); break;
+        case 'q': sett__flight_begin(&s, 2, SETT__SUM); break;
+        case 'c': sett__flight_commit(&s); break;
+        case 'w': sett__flight_wait(&s); break;
+        case 't': sett__flight_touch(&s, 3); break;
+        default: joins = true, first = s, s = sett__flight_new(0);
+        }
+    if (joins)
+        grew = sett__flight_join(ops, &first, &s), s = first;
+    ck_assert_msg(!grew || !sett__flight_join(ops, &s, &first), "%s grows by what it has", text);
+    ck_assert_msg(sett__flight_may_begin(ops, &s, 1, SETT__SUM) == flight_states[_i].may, "%s: %d", text, sett__flight_may_begin(ops, &s, 1, SETT__SUM));
+    ck_assert_msg(sett__flight_lands(&s, 0) == flight_states[_i].lands && sett__flight_lands(&s, 1) == flight_states[_i].early, "%s", text);
+    ck_assert(sett__flight_may_touch(&s) == !(s.flags & SETT__FLIES));
+}
+END_TEST
+
 START_TEST(a_block_has_a_group)
 {
     char text[2048], *block;
@@ -418,6 +463,7 @@ Suite *wgmma_suite(void)
     tcase_add_loop_test(t, layouts_fill_matrices, first_row(), SETT__N_MMAS);
     tcase_add_loop_test(t, wrong_tapes, 0, (int)SETT__COUNT(wrong));
     tcase_add_loop_test(t, right_tapes, 0, (int)SETT__COUNT(right));
+    tcase_add_loop_test(t, states_of_roots, 0, (int)SETT__COUNT(flight_states));
     tcase_add_test(t, a_block_has_a_group);
     tcase_add_test(t, deep_loops_end);
     tcase_add_test(t, too_many_roots);
