@@ -141,7 +141,7 @@ static void note_form(sett_build *b, const sett__op *op)
 
 static void note_access(sett_build *b, const sett__op *op)
 {
-    uint8_t flags = sett__ops[op->code].flags;
+    uint16_t flags = sett__ops[op->code].flags;
     if (sett__ops[op->code].cls == SETT__C_FORM) {
         note_form(b, op);
         return;

@@ -290,7 +290,7 @@ uint32_t sett__record(sett_build *b, sett_site site, const sett__emit *e)
         while (x.n_attrs && x.attrs[x.n_attrs - 1] == SETT__ATTR_ROW(x.code, x.n_attrs - 1)->usual)
             x.n_attrs--;
     }
-    uint8_t flags = sett__ops[e->code].flags;
+    uint16_t flags = sett__ops[e->code].flags;
     if (flags & SETT__W && !b->in_kernel && !sett__in_kernel(b, site, effect_name(e->code)))
         return 0;
     if (!(flags & SETT__P))

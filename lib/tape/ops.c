@@ -18,12 +18,12 @@ const char *const sett__cache_word[] = {"", "always", "global", "streaming", "la
     "l2_evict_first", "l2_evict_last", "l2_64b", "l2_128b", "l2_256b"};
 
 const sett__mma sett__mmas[SETT__N_MMAS] = {
-#define MMA(text, kind, m, n, k, a, b, c, targets, ptx, lowered, model, completion, la, lb, lc) \
-    {SETT__MMA_##kind, m, n, k, SETT_##a, SETT_##b, SETT_##c, ptx, SETT__MMA_##model, SETT__MMA_DONE_##completion, targets, lowered, {la, lb, lc}},
+#define MMA(text, kind, m, n, k, a, b, c, scales, targets, ptx, lowered, model, completion, la, lb, lc) \
+    {m, n, k, SETT__MMA_##kind, SETT_##a, SETT_##b, SETT_##c, scales, ptx, SETT__MMA_##model, SETT__MMA_DONE_##completion, targets, lowered, {la, lb, lc}},
 #include "mma.def"
 };
 const char *const sett__mma_word[SETT__N_MMAS] = {
-#define MMA(text, kind, m, n, k, a, b, c, targets, ptx, lowered, model, completion, la, lb, lc) text,
+#define MMA(text, kind, m, n, k, a, b, c, scales, targets, ptx, lowered, model, completion, la, lb, lc) text,
 #include "mma.def"
 };
 

@@ -58,15 +58,18 @@ typedef struct sett__op {
 enum { SETT__WARP = 32, SETT__WARP_GROUP = 128 };
 enum { SETT__MMA_WARP, SETT__MMA_GROUP };                                          /* a row's kind */
 enum { SETT__MMA_DOT, SETT__MMA_DOT8, SETT__MMA_INT, SETT__MMA_FMA };              /* its model */
-enum { SETT__MMA_DONE_NOW, SETT__MMA_DONE_GROUP };                                 /* its completion */
+enum { SETT__MMA_DONE_NOW, SETT__MMA_DONE_GROUP, SETT__MMA_DONE_MBARRIER };        /* its completion */
 enum {
     SETT__N_MMAS = 0
-#define MMA(text, kind, m, n, k, a, b, c, targets, ptx, lowered, model, completion, la, lb, lc) +1
+#define MMA(text, kind, m, n, k, a, b, c, scales, targets, ptx, lowered, model, completion, la, lb, lc) +1
 #include "mma.def"
 };
 typedef struct sett__mma {
-    uint8_t kind, m, n, k, a, b, c, min_ptx, model, completion; /* a, b, c: a sett_dtype; D has that of C */
-    const char *targets, *lowered, *layout[3];                  /* of A, B, C */
+    uint16_t m, n, k;
+    uint8_t kind, a, b, c;              /* a, b, c: a sett_dtype; D has that of C */
+    uint8_t sf, vs;                     /* the type of scale factors, 0: none; elements along k that share one */
+    uint8_t min_ptx, model, completion;
+    const char *targets, *lowered, *layout[3]; /* of A, B, C */
 } sett__mma;
 /* Has wgmma a shape of so many columns? */
 static inline bool sett__wgmma_has(const sett__mma *x, uint32_t n)
@@ -126,7 +129,9 @@ const char *sett__form_words(uint32_t kinds, char *buf, size_t size);           
 #define SETT__HAS_TEXT(op) (sett__ops[(op)->code].cls == SETT__C_PRINTF || sett__ops[(op)->code].cls == SETT__C_INLINE) /* imm: its place in tape->string */
 typedef struct sett__op_info {
     const char *text, *types;
-    uint8_t cls, list, flags, min_sm, min_ptx; /* list: in sett__attrs, behind which its attributes stand */
+    uint8_t cls, list; /* list: in sett__attrs, behind which its attributes stand */
+    uint16_t flags;
+    uint8_t min_sm, min_ptx;
 } sett__op_info;
 extern const sett__op_info sett__ops[SETT__N_CODES]; /* ops.c */
 /* Attribute k of such an op; text NULL: there is none. */

@@ -14,7 +14,8 @@ enum { SETT__COLUMNS = 8, SETT__MOST_M = 64, SETT__MOST_K = 32 };
 typedef struct sett__unit {
     uint8_t model;    /* SETT__MMA_DOT, INT or FMA */
     uint8_t a, b, c;  /* a sett_dtype; the result has that of c */
-    uint8_t k, group, keep, fraction;
+    uint16_t k, group;
+    uint8_t keep, fraction;
     int16_t floor;
     bool split;       /* there is no such unit: products of f16 over k % 4 < 2, then over the others; c is added at the end, by IEEE */
     bool clamp;       /* integers that do not fit end at the limits; else they wrap */
