@@ -95,7 +95,7 @@ SLICED := jit/export/leaves.inc $(patsubst %,lib/base/%.c,error dtype text arena
 SLICE_PLAIN := sett__exported_launch sett__exported_prepare sett__exported_failed sett_buf_1d sett_buf_2d sett_buf_nd
 $(B)/export_runtime.inc: private SLICE = -v roots='$(SLICE_PLAIN)'
 $(B)/export_runtime_tvm.inc: private SLICE = -v before='$(SLICE_PLAIN)' -v roots=sett__exported_call
-$(B)/export_runtime.inc $(B)/export_runtime_tvm.inc: jit/export/slice.awk $(SLICED) $(wildcard include/sett/*.h $(foreach r,lib/base lib/tape lib/build jit/*,$(r)/*.h))
+$(B)/export_runtime.inc $(B)/export_runtime_tvm.inc: jit/export/slice.awk $(SLICED) $(wildcard include/sett/*.h lib/tape/*.def $(foreach r,lib/base lib/tape lib/build jit/*,$(r)/*.h))
 	@mkdir -p $(@D)
 	$(call Q,GEN)awk $(SLICE) -v open='sett_buf_1d sett_buf_2d sett_buf_nd' -v given='sett_buf sett_stream sett_status sett_dtype' -f $< $(SLICED) >$@.c && \
 	    od -An -v -tu1 $@.c | sed 's/  */,/g; s/^,//; s/$$/,/' >$@

@@ -68,6 +68,9 @@ finds "the last row, gone from ops.def" 'MOVMATRIX, is gone'
 clean
 sed 's/^\(ATTR(SHFL, WIDTH, .*\), 32, NULL/\1, 16, NULL/' lib/tape/attrs.def >"$tmp/tree/lib/tape/attrs.def"
 finds "another meaning of what is left out" 'row 0 was WIDTH=32 and is WIDTH=16'
+clean
+sed 's/^MAP_OPTION(nan, "nan", 4,/MAP_OPTION(nan, "nan", 5,/' lib/tape/map.def >"$tmp/tree/lib/tape/map.def"
+finds "other bits of a tensor map" 'row 2 was nan:4 and is nan:5'
 # A row at the end is no complaint once it is written down, and stays where it is from then on.
 clean
 double mma.def 0

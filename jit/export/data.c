@@ -137,6 +137,23 @@ static void put_claims(sett__export *x, const sett__sig *s)
     P("    },\n");
 }
 
+static unsigned number_at(const unsigned char *at, size_t size)
+{
+    const void *p = at;
+    return size == 1 ? *at : size == 2 ? *(const uint16_t *)p : *(const uint32_t *)p;
+}
+
+static void put_map_field(sett__export *x, const sett__map_field *f, const unsigned char *at)
+{
+    P(", .%s = ", f->name);
+    if (!f->size)
+        put_exprs(x, "", (const sett__expr *)(const void *)at, f->n);
+    else if (f->n == 1)
+        P("%u", number_at(at, f->size));
+    for (int k = 0; f->size && f->n > 1 && k < f->n; k++)
+        P("%s%u%s", k ? ", " : "{", number_at(at + k * f->size, f->size), k + 1 < f->n ? "" : "}");
+}
+
 static void put_maps(sett__export *x, const sett__sig *s)
 {
     P("    .n_map = %u, .map = (sett__map[]){\n", (unsigned)s->n_map);
@@ -144,15 +161,8 @@ static void put_maps(sett__export *x, const sett__sig *s)
         const sett__map *m = &s->map[i];
         P("        {.name = ");
         put_string(x, m->name);
-        P(", .param = %u, .dtype = %d, .rank = %d, .swizzle = %d, .nan = %d, .promotion = %d,\n            .step = {", (unsigned)m->param, m->dtype,
-            m->rank, m->swizzle, m->nan, m->promotion);
-        for (int k = 0; k < SETT__MAP_RANK; k++)
-            P("%s%d", k ? ", " : "", m->step[k]);
-        P("}, .box = {");
-        for (int k = 0; k < SETT__MAP_RANK; k++)
-            P("%s%d", k ? ", " : "", m->box[k]);
-        put_exprs(x, "}, .extent = ", m->extent, SETT__MAP_RANK);
-        put_exprs(x, ", .stride = ", m->stride, SETT__MAP_RANK);
+        for (const sett__map_field *f = sett__map_fields; f->name; f++)
+            put_map_field(x, f, (const unsigned char *)m + f->at);
         P("},\n");
     }
     P("    },\n");

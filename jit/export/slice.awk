@@ -31,14 +31,32 @@ function stop(why) {print "slice.awk: " why >"/dev/stderr"; bad = 1}
 
 # ---- taking apart ---------------------------------------------------------------------------------------------------
 function there(f,   line, is) {is = (getline line <f) >= 0; close(f); return is}
-function take_file(f,   n, i, line, lines, base) {
+function take_file(f,   n, i, line, lines, base, in_struct) {
     if (f in taken) return
     taken[f] = 1
     n = 0
-    while ((getline line <f) > 0) line_of[f, ++n] = line
+    while ((getline line <f) > 0) {
+        if (line ~ /^(typedef )?struct [^;]*$/) in_struct = 1
+        if (line ~ /^}/) in_struct = 0
+        if (in_struct && line ~ /^#include ".*\.def"$/) n = take_rows(f, n, line)
+        else line_of[f, ++n] = line
+    }
     close(f)
     if (!n) stop("cannot read " f)
     take_lines(f, n)
+}
+# A struct whose fields are the rows of a table beside it has them in the place of the include, without what is said of the table.
+function take_rows(f, n, line,   at, in_note, row) {
+    at = f
+    sub(/^[^"]*"/, "", line); sub(/".*/, "", line); sub(/[^\/]*$/, line, at)
+    if (!there(at)) stop("cannot read " at)
+    while ((getline row <at) > 0) {
+        if (row ~ /^\/\*/) in_note = 1
+        if (!in_note) line_of[f, ++n] = row
+        if (row ~ /\*\//) in_note = 0
+    }
+    close(at)
+    return n
 }
 # A header's guard is its first conditional, around all of it.
 function take_lines(f, n,   i, line, guard, note, in_note, word, skip, depth, to) {

@@ -23,7 +23,16 @@ enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 3
 enum { SMEM_MORE = 1 << 16, EARLY = 1 << 17, HINTS = 1 << 18, MAPS = 1 << 19 }; /* in the alignment of shared memory: an expression follows; the
                                                               * kernel begins early; how it is launched follows; tensor maps follow */
 enum { L_COOPERATIVE = 1, L_BIG_CLUSTER = 2 };
-enum { M_SWIZZLE = 3, M_PROMOTION_SHIFT = 2, M_NAN = 16, M_ALL = 31 };
+#define M_BITS(most) ((most) < 2 ? 1 : (most) < 4 ? 3 : 7) /* of an option of map.def; all of them: */
+enum {
+    M_ALL = 0
+#define MAP_OPTION(name, word, bit, most, first) | M_BITS(most) << bit
+#include "map.def"
+};
+static_assert(M_ALL == 0
+#define MAP_OPTION(name, word, bit, most, first) + (M_BITS(most) << bit)
+#include "map.def"
+, "options of a tensor map share bits");
 enum { SITE_NONE, SITE_SAME, SITE_NEW /* + file */, WITH_SITES = 1, WITH_CHECKS = 2 };
 
 #endif

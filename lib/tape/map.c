@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor maps: what must hold of a recipe, whatever the launch gives. */
 #include "tape.h"
+#include <stddef.h>
+
+const sett__map_field sett__map_fields[] = {
+#define MAP_NUMBER(type, name, most) {#name, offsetof(sett__map, name), sizeof(type), 1},
+#define MAP_OPTION(name, word, bit, most, first) {#name, offsetof(sett__map, name), 1, 1},
+#define MAP_MODE(type, name, least, most_of_0, most, usual) {#name, offsetof(sett__map, name), sizeof(type), SETT__MAP_RANK},
+#define MAP_MODE_EXPR(name, word, from) {#name, offsetof(sett__map, name), 0, SETT__MAP_RANK},
+#include "map.def"
+    {NULL, 0, 0, 0},
+};
 
 /* The driver's numbers. Types that it lacks are copied as unsigned ones of their size. */
 int sett__map_type(int dtype)
@@ -52,15 +62,30 @@ static sett_status verify_number(const sett__sig *s, const sett__map *m, int k, 
     return SETT_OK;
 }
 
+static sett_status verify_mode(const sett__map *m, const char *what, int k, uint32_t x, uint32_t least, uint32_t most, sett_error *err)
+{
+    if (x >= least && x <= most)
+        return SETT_OK;
+    if (least == most)
+        return REFUSE(SETT_E_LIMIT, "%s %d is %u, not %u, as the first mode's is", m->name, what, k, x, most);
+    return REFUSE(SETT_E_LIMIT, "%s %d is %u, not %u to %u", m->name, what, k, x, least, most);
+}
+
+static sett_status verify_modes(const sett__map *m, sett_error *err)
+{
+    sett_status status = SETT_OK;
+    for (int k = 0; k < m->rank && !status; k++) {
+#define MAP_MODE(type, name, least, most_of_0, most, usual) \
+    if (!status) \
+        status = verify_mode(m, #name, k, m->name[k], least, k ? most : most_of_0, err);
+#include "map.def"
+    }
+    return status;
+}
+
 static sett_status verify_box(const sett__map *m, sett_error *err)
 {
     const uint32_t inner = (uint32_t)m->box[0] * (uint32_t)sett__dtype_bytes((sett_dtype)m->dtype);
-    for (int k = 0; k < m->rank; k++) {
-        if (m->box[k] < 1 || m->box[k] > SETT__MAP_BOX)
-            return REFUSE(SETT_E_LIMIT, "box %d is %u, not 1 to %d", m->name, k, m->box[k], SETT__MAP_BOX);
-        if (m->step[k] < 1 || m->step[k] > (k ? SETT__MAP_STEP : 1))
-            return REFUSE(SETT_E_LIMIT, "step %d is %u, not 1%s", m->name, k, m->step[k], k ? " to 8" : ", as the first mode's is");
-    }
     if (inner % 16)
         return REFUSE(SETT_E_ALIGN, "a row of its box has %u bytes, which is not a multiple of 16", m->name, inner);
     if (m->swizzle && inner > 16u << m->swizzle)
@@ -76,11 +101,15 @@ sett_status sett__map_verify(const sett__sig *s, const sett__map *m, sett_error 
         return REFUSE(SETT_E_RANK, "it has %u modes, not 1 to %d", m->name, m->rank, SETT__MAP_RANK);
     if (sett__map_type(m->dtype) < 0)
         return REFUSE(SETT_E_DTYPE, "there are no maps of %s", m->name, sett__dtype_valid(m->dtype) ? sett_dtype_name((sett_dtype)m->dtype) : "?");
-    if (m->swizzle > 3 || m->promotion > 3 || m->nan > 1)
+    bool known = true;
+#define MAP_OPTION(name, word, bit, most, first) known = known && m->name <= most;
+#include "map.def"
+    if (!known)
         return REFUSE(SETT_E_VERIFY, "unknown attributes", m->name);
     if (m->nan && (!sett__dtype_is_float((sett_dtype)m->dtype) || sett_dtype_bits((sett_dtype)m->dtype) == 8))
         return REFUSE(SETT_E_DTYPE, "what is outside cannot be NaN in %s", m->name, sett_dtype_name((sett_dtype)m->dtype));
-    sett_status status = verify_box(m, err);
+    sett_status status = verify_modes(m, err);
+    status = status ? status : verify_box(m, err);
     for (int k = 0; k < m->rank && !status; k++)
         status = verify_number(s, m, k, false, err);
     for (int k = 1; k < m->rank && !status; k++)

@@ -8,18 +8,21 @@
 enum { SETT__MAP_RANK = 5, SETT__MAP_BYTES = 128, SETT__MAP_ALIGN = 64, SETT__MAX_MAPS = 16, SETT__MAP_BOX = 256, SETT__MAP_STEP = 8 };
 typedef struct sett__map {
     const char *name;
-    uint32_t param; /* the tensor */
-    uint8_t dtype, rank;
-    uint8_t swizzle;   /* 0: none; k: of 16 << k bytes */
-    uint8_t nan;       /* what is outside is read as NaN, not as zero */
-    uint8_t promotion; /* of what L2 fetches: 0: none; k: to 32 << k bytes */
-    uint8_t step[SETT__MAP_RANK]; /* every step-th element of a box is copied */
-    uint16_t box[SETT__MAP_RANK];
-    sett__expr extent[SETT__MAP_RANK], stride[SETT__MAP_RANK]; /* strides in bytes; stride[0] is absent */
+#define MAP_NUMBER(type, name, most) type name;
+#define MAP_OPTION(name, word, bit, most, first) uint8_t name;
+#define MAP_MODE(type, name, least, most_of_0, most, usual) type name[SETT__MAP_RANK];
+#define MAP_MODE_EXPR(name, word, from) sett__expr name[SETT__MAP_RANK]; /* before `from` absent */
+#include "map.def"
 } sett__map;
+/* Where a field lies in the struct, for who goes over them all. */
+typedef struct sett__map_field {
+    const char *name;
+    uint8_t at, size, n; /* offset of the first; bytes of one, of an expression 0; how many */
+} sett__map_field;
 /* ---- map.c --------------------------------------------------------------------------------------------- */
 struct sett__sig;
 sett_status sett__map_verify(const struct sett__sig *, const sett__map *, sett_error *);
+extern const sett__map_field sett__map_fields[]; /* all but the name; the last has no name */
 int sett__map_type(int dtype); /* a CUtensorMapDataType; -1: it has none */
 uint32_t sett__map_bytes(const sett__map *); /* that a box takes in shared memory: its rows begin a swizzle apart */
 #endif

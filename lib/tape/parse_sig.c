@@ -303,41 +303,79 @@ static bool numbers(sett__parser *p, int n, uint32_t *x)
     return sett__expect(&p->x, ")");
 }
 
+/* "(K,M)", a list of each mode from `from` on. The first list says how many modes there are. */
+static bool exprs(sett__parser *p, const char *word, int from, uint8_t *rank, sett__expr *e)
+{
+    const bool counts = !*rank;
+    int k = from;
+    if (!counts && k >= *rank)
+        return true;
+    if (*word && !sett__expect(&p->x, word))
+        return false;
+    do {
+        if (k == SETT__MAP_RANK)
+            return SETT__LEX_FAIL(&p->x, "a map has at most %d modes", SETT__MAP_RANK);
+        if (!sett__expect(&p->x, k > from ? "," : "(") || !expr(p, &e[k]))
+            return false;
+        k++;
+    } while (counts ? sett__sees(&p->x, ",") : k < *rank);
+    *rank = (uint8_t)k;
+    return sett__expect(&p->x, ")");
+}
+
+/* usual 0: the word must be there. */
+static bool mode_numbers(sett__parser *p, const char *word, uint32_t usual, int n, uint32_t *x)
+{
+    for (int k = 0; k < n; k++)
+        x[k] = usual;
+    if (usual)
+        return !sett__accept_word(&p->x, word) || numbers(p, n, x);
+    return sett__expect(&p->x, word) && numbers(p, n, x);
+}
+
 static bool map_modes(sett__parser *p, sett__map *m)
 {
-    uint32_t box[SETT__MAP_RANK], step[SETT__MAP_RANK] = {1, 1, 1, 1, 1};
-    do {
-        if (m->rank == SETT__MAP_RANK)
-            return SETT__LEX_FAIL(&p->x, "a map has at most %d modes", SETT__MAP_RANK);
-        if (!sett__expect(&p->x, m->rank ? "," : "(") || !expr(p, &m->extent[m->rank++]))
-            return false;
-    } while (sett__sees(&p->x, ","));
-    if (!sett__expect(&p->x, ")") || (m->rank > 1 && !sett__expect(&p->x, "bytes")))
+    uint32_t x[SETT__MAP_RANK];
+#define MAP_MODE_EXPR(name, word, from) \
+    if (!exprs(p, word, from, &m->rank, m->name)) \
         return false;
-    for (int k = 1; k < m->rank; k++)
-        if (!sett__expect(&p->x, k > 1 ? "," : "(") || !expr(p, &m->stride[k]))
-            return false;
-    if ((m->rank > 1 && !sett__expect(&p->x, ")")) || !sett__expect(&p->x, "box") || !numbers(p, m->rank, box) ||
-        (sett__accept_word(&p->x, "step") && !numbers(p, m->rank, step)))
-        return false;
-    for (int k = 0; k < m->rank; k++)
-        m->box[k] = (uint16_t)box[k], m->step[k] = (uint8_t)(step[k] > UINT8_MAX ? 0 : step[k]);
+#include "map.def"
+#define MAP_MODE(type, name, least, most_of_0, most, usual) \
+    if (!mode_numbers(p, #name, usual, m->rank, x)) \
+        return false; \
+    for (int k = 0; k < m->rank; k++) \
+        m->name[k] = (type)(x[k] > (type)-1 ? 0 : x[k]);
+#include "map.def"
     return true;
 }
 
-/* " swizzle 128" of 32, 64 and 128; " l2 256" of 64, 128 and 256: the number of the choice. */
-static bool choice(sett__parser *p, const char *word, uint32_t first, uint8_t *to)
+/* " swizzle 128" of 32, 64 and 128; " l2 256" of 64, 128 and 256; " nan": the number of the choice. */
+static bool option(sett__parser *p, const char *word, uint32_t first, uint32_t most, uint8_t *to)
 {
     uint32_t x;
     const char *at = p->x.at;
+    char list[80];
     if (!sett__accept_word(&p->x, word))
         return true;
+    if (!first)
+        return *to = 1, true;
     if (!sett__lex_u32(&p->x, &x, 256))
         return false;
-    for (uint8_t k = 0; k < 3; k++)
+    for (uint32_t k = 0, n = 0; k < most; k++) {
         if (x == first << k)
             return *to = (uint8_t)(k + 1), true;
-    return sett__lex_fail(&p->x, at, "%s is %u, %u or %u", word, first, 2 * first, 4 * first);
+        n += (uint32_t)snprintf(list + n, sizeof list - n, "%s%u", !k ? "" : k + 1 < most ? ", " : " or ", first << k);
+    }
+    return sett__lex_fail(&p->x, at, "%s is %s", word, list);
+}
+
+static bool map_options(sett__parser *p, sett__map *m)
+{
+#define MAP_OPTION(name, word, bit, most, first) \
+    if (!option(p, word, first, most, &m->name)) \
+        return false;
+#include "map.def"
+    return true;
 }
 
 static bool map_line(sett__parser *p, sett__sig *s)
@@ -356,9 +394,8 @@ static bool map_line(sett__parser *p, sett__sig *s)
     if (m.param == s->n_param)
         return sett__lex_fail(&p->x, at, "there is no parameter %.60s", of);
     uint32_t n;
-    if (!sett__lex_type(&p->x, &m.dtype, &n) || !map_modes(p, &m) || !choice(p, "swizzle", 32, &m.swizzle) || !choice(p, "l2", 64, &m.promotion))
+    if (!sett__lex_type(&p->x, &m.dtype, &n) || !map_modes(p, &m) || !map_options(p, &m))
         return false;
-    m.nan = sett__accept_word(&p->x, "nan");
     if (n != 1)
         return SETT__LEX_FAIL(&p->x, "a map has one type");
     if (!sett__parse_grow(p, (void **)&s->map, &p->cap_map, s->n_map, sizeof m))

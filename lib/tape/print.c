@@ -481,9 +481,22 @@ static void print_hints(sett__sink *out, const sett__sig *s)
     sett__put(out, "\n");
 }
 
-static void print_numbers(sett__sink *out, const char *word, int n, const uint16_t *x)
+static void print_map_option(sett__sink *out, const char *word, uint32_t first, uint32_t x)
 {
-    sett__put(out, word);
+    if (x && first)
+        sett__putf(out, " %s %u", word, first << (x - 1));
+    else if (x)
+        sett__putf(out, " %s", word);
+}
+
+static void print_numbers(sett__sink *out, const char *word, int n, const uint32_t *x, uint32_t usual)
+{
+    bool other = !usual;
+    for (int k = 0; k < n; k++)
+        other = other || x[k] != usual;
+    if (!other)
+        return;
+    sett__putf(out, " %s (", word);
     for (int k = 0; k < n; k++)
         sett__putf(out, k ? ",%u" : "%u", x[k]);
     sett__put(out, ")");
@@ -491,7 +504,9 @@ static void print_numbers(sett__sink *out, const char *word, int n, const uint16
 
 static void print_exprs(sett__sink *out, const sett__sig *s, const char *word, int from, int n, const sett__expr *e)
 {
-    sett__put(out, word);
+    if (from >= n)
+        return;
+    sett__putf(out, *word ? " %s (" : "%s (", word);
     for (int k = from; k < n; k++) {
         sett__put(out, k > from ? "," : "");
         sett__put_expr(out, s, e[k]);
@@ -501,26 +516,23 @@ static void print_exprs(sett__sink *out, const sett__sig *s, const char *word, i
 
 static void print_map(sett__sink *out, const sett__sig *s, const sett__map *m)
 {
-    uint16_t step[SETT__MAP_RANK], most = 0;
+    uint32_t x[SETT__MAP_RANK];
     sett__put(out, "map ");
     sett__put_name(out, m->name);
     sett__put(out, " ");
     sett__put_name(out, s->param[m->param].name);
     sett__put(out, " ");
     print_type(out, m->dtype, 1);
-    print_exprs(out, s, " (", 0, m->rank, m->extent);
-    if (m->rank > 1)
-        print_exprs(out, s, " bytes (", 1, m->rank, m->stride);
-    print_numbers(out, " box (", m->rank, m->box);
-    for (int k = 0; k < m->rank; k++)
-        step[k] = m->step[k], most = step[k] > most ? step[k] : most;
-    if (most > 1)
-        print_numbers(out, " step (", m->rank, step);
-    if (m->swizzle)
-        sett__putf(out, " swizzle %u", 16u << m->swizzle);
-    if (m->promotion)
-        sett__putf(out, " l2 %u", 32u << m->promotion);
-    sett__put(out, m->nan ? " nan\n" : "\n");
+#define MAP_MODE_EXPR(name, word, from) print_exprs(out, s, word, from, m->rank, m->name);
+#include "map.def"
+#define MAP_MODE(type, name, least, most_of_0, most, usual) \
+    for (int k = 0; k < m->rank; k++) \
+        x[k] = m->name[k]; \
+    print_numbers(out, #name, m->rank, x, usual);
+#include "map.def"
+#define MAP_OPTION(name, word, bit, most, first) print_map_option(out, word, first, m->name);
+#include "map.def"
+    sett__put(out, "\n");
 }
 
 static void print_sig(sett__sink *out, const sett__sig *s, bool places)

@@ -158,17 +158,17 @@ static void get_hints(struct reader *r, sett__sig *s)
 static void get_map(struct reader *r, sett__sig *s, sett__map *m, uint32_t *code)
 {
     m->name = get_string(r);
-    m->param = (uint32_t)get_max(r, SETT__MAX_PARAMS);
-    m->dtype = (uint8_t)get_max(r, UINT8_MAX);
-    m->rank = (uint8_t)get_max(r, SETT__MAP_RANK);
-    uint32_t bits = (uint32_t)get_max(r, M_ALL);
-    m->swizzle = bits & M_SWIZZLE, m->promotion = bits >> M_PROMOTION_SHIFT & 3, m->nan = (bits & M_NAN) != 0;
+#define MAP_NUMBER(type, name, most) m->name = (type)get_max(r, most);
+#include "map.def"
+    const uint64_t options = get_max(r, M_ALL);
+#define MAP_OPTION(name, word, bit, most, first) m->name = options >> bit & M_BITS(most);
+#include "map.def"
     for (int k = 0; k < m->rank && !r->bad; k++) {
-        m->box[k] = (uint16_t)get_max(r, UINT16_MAX);
-        m->step[k] = (uint8_t)get_max(r, UINT8_MAX);
-        m->extent[k] = get_expr(r, s, code);
-        if (k)
-            m->stride[k] = get_expr(r, s, code);
+#define MAP_MODE(type, name, least, most_of_0, most, usual) m->name[k] = (type)get_max(r, (type)-1);
+#define MAP_MODE_EXPR(name, word, from) \
+    if (k >= from) \
+        m->name[k] = get_expr(r, s, code);
+#include "map.def"
     }
 }
 

@@ -113,8 +113,10 @@ static void count_sig(const sett__sig *s, uint64_t *n_leaf, uint64_t *n_code)
         *n_leaf += p->scalar ? 0 : p->n_leaf;
     }
     for (uint32_t i = 0; i < s->n_map; i++)
-        for (int k = 0; k < s->map[i].rank; k++)
-            *n_code += (uint64_t)s->map[i].extent[k].count + s->map[i].stride[k].count;
+        for (int k = 0; k < s->map[i].rank; k++) {
+#define MAP_MODE_EXPR(name, word, from) *n_code += s->map[i].name[k].count;
+#include "map.def"
+        }
     *n_code += s->smem_more.count;
     for (int d = 0; d < 3; d++)
         *n_code += (uint64_t)s->grid[d].count + s->block[d].count + s->cluster[d].count;
@@ -123,16 +125,17 @@ static void count_sig(const sett__sig *s, uint64_t *n_leaf, uint64_t *n_code)
 static void put_map(struct writer *w, const sett__sig *s, const sett__map *m)
 {
     put_string(w, m->name);
-    put(w, m->param);
-    put(w, m->dtype);
-    put(w, m->rank);
-    put(w, m->swizzle | (uint32_t)m->promotion << M_PROMOTION_SHIFT | (m->nan ? M_NAN : 0u));
+    uint32_t options = 0;
+#define MAP_NUMBER(type, name, most) put(w, m->name);
+#define MAP_OPTION(name, word, bit, most, first) options |= (uint32_t)m->name << bit;
+#include "map.def"
+    put(w, options);
     for (int k = 0; k < m->rank; k++) {
-        put(w, m->box[k]);
-        put(w, m->step[k]);
-        put_expr(w, s, m->extent[k]);
-        if (k)
-            put_expr(w, s, m->stride[k]);
+#define MAP_MODE(type, name, least, most_of_0, most, usual) put(w, m->name[k]);
+#define MAP_MODE_EXPR(name, word, from) \
+    if (k >= from) \
+        put_expr(w, s, m->name[k]);
+#include "map.def"
     }
 }
 
