@@ -124,10 +124,14 @@ for target in demo check; do
 done
 
 # ---- links of the documents lead somewhere -------------------------------------------------------------------
-for md in README.md docs/*.md docs/*/*.md; do
+for md in README.md CONTRIBUTING.md */README.md docs/*.md docs/*/*.md; do
     for to in $(grep -oE '\]\([^)#:]+' "$md" | cut -c3- | sort -u); do
         [ -e "$(dirname "$md")/$to" ] || complain "$md: $to is not there"
     done
+done
+
+for to in $(grep -ohE '`[a-z]+/[^`, *]+`' CONTRIBUTING.md | tr -d '`' | sort -u); do
+    case $to in *NAME*) ;; *) [ -e "$to" ] || complain "CONTRIBUTING.md: $to is not there" ;; esac
 done
 
 # ---- the maps of folders and examples have what is there --------------------------------------------------------
