@@ -8,7 +8,7 @@
 #include "plug/compiler.h"
 
 /* ---- the engine: what sett_engine_close ends ------------------------------------------------------------ */
-typedef struct sett__workers sett__workers; /* threads.c */
+typedef struct sett__workers sett__workers; /* threads.h */
 typedef struct sett__recordings sett__recordings; /* verify_user.c */
 struct sett_engine {
     sett__runtime *runtime;            /* counted, by each kernel too */
@@ -97,7 +97,7 @@ void sett__spare_drop(sett__spare *); /* frees all of it to the system */
 /* If an assembler's error is about the text of a sett_inline_ptx, puts the line of that call in front. */
 void sett__blame(const sett__tape *, const char *ptx, sett_error *);
 
-/* ---- threads.c: the threads that compile -------------------------------------------------------- */
+/* ---- threads.c, codegen.c, write_back.c: the threads that compile -------------------------------------------------------- */
 typedef struct sett__compile_job {
     const void *tape;         /* canonical bytes, with sites if line_info */
     size_t tape_len;

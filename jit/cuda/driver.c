@@ -184,7 +184,7 @@ sett_status sett__cuda_target(sett__cuda *c, int device, char target[16], sett_e
 sett_status sett__cuda_takes(sett__cuda *c, int device, const sett__made *m, sett_error *e)
 {
     char target[16];
-    if (m->min_driver > c->version) /* an older one of the same major version loads it: see driver_of in threads.c */
+    if (m->min_driver > c->version) /* an older one of the same major version loads it: see driver_of in compile/codegen.c */
         return sett__error(e, SETT_E_DRIVER,
             "%s was assembled by %s and needs a driver for CUDA %d.%d; this one is for %d.%d", m->name, m->assembler,
             m->min_driver / 1000, m->min_driver % 1000 / 10, c->version / 1000, c->version % 1000 / 10);
