@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Static layouts as lists of offsets, and the facts and pictures made from them. picture.c computes a picture's cells, once for
- * every format; svg.c, text.c and html.c write them. */
+/* Pictures of static layouts. picture.c computes a picture's cells, once for every format; svg.c, text.c and html.c write them. */
 #ifndef SETT_LIB_PICTURE_H
 #define SETT_LIB_PICTURE_H
-#include "lib/layout/layout.h"
-#include <sett/cost.h>
+#include "lib/cost/cost.h"
 #include <sett/picture.h>
-
-/* ---- offsets.c ---------------------------------------------------------------------------------------------------- */
-bool sett__all_static(const sett_layout *); /* its inner layouts and offsets too */
-bool sett__gives_coordinates(const sett_layout *); /* is it an identity layout? */
-/* The offsets of the first n coordinates of a static layout, colexicographic. False: the build has failed. */
-bool sett__offsets(const sett__ctx *, const sett_layout *, int64_t n, int64_t *out);
 
 /* ---- picture.c: what svg.c, text.c and html.c write ------------------------------------------------------------- */
 enum { SETT__DIM = -1, SETT__CELL_TEXT = 64, SETT__PLACE_TEXT = 128 };

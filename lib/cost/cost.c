@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about a static layout, by looking at every coordinate; the width of a dynamic one, by divisibility. */
-#include "picture.h"
+#include "cost.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

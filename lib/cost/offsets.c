@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A static layout as the list of its offsets. */
-#include "picture.h"
+#include "cost.h"
 #include <inttypes.h>
 
 /* shape:stride alone, digit by digit. False: an offset does not fit 63 bits. */
