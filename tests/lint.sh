@@ -24,7 +24,7 @@ missed=$(tests/rooms_planted.sh) || complain "$missed"
 forbid "tools examples bench kernels python" '"[^"]*(lib/|jit/|ptx/|remote/|plug/)' "programs and kernels use the public headers only" lib/base/words.h
 forbid "tools bench tests" '"[^"]*examples/[^"]*\.c"' "what programs share of kernels is in kernels/"
 
-for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' '*.py' '*.pyi' Makefile 2>/dev/null | grep -v '^third_party/'); do
+for f in $(git ls-files '*.c' '*.h' '*.def' '*.sh' '*.py' '*.pyi' '*.mk' Makefile 2>/dev/null | grep -v '^third_party/'); do
     [ -f "$f" ] || continue
     head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$f has no SPDX line"
 done
