@@ -3,6 +3,7 @@
  * numbers; their memory on the device. */
 #include "tools.h"
 #include <limits.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

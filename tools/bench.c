@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett bench: how long a launch of a kernel takes, over random numbers or NumPy files. */
 #include "tools.h"
+#include <sett/bench.h>
 #include <string.h>
 
 /* What the kernel reads and writes, each tensor once: the least that a launch moves. */

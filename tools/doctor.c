@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett doctor: what sett finds on this machine, and what to do about what is missing. */
 #include "tools.h"
+#include <sett/layout.h>
+#include <sett/metrics.h>
+#include <sett/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 

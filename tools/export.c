@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <sett/export.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

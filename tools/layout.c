@@ -4,6 +4,7 @@
  *     (8,8):(8,1)      zipped_divide((8,8):(8,1),(2,4))      composition((6,2):(8,2),(4,3):(3,1)) */
 #include "tools.h"
 #include <ctype.h>
+#include <sett/layout.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sett layout says of a result: its text, a picture, facts. */
 #include "tools.h"
+#include <sett/cost.h>
+#include <sett/layout.h>
+#include <sett/tuple.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sett run: NumPy files to a kernel's arguments, one launch, results to NumPy files. */
 #include "tools.h"
+#include <sett/memory.h>
 #include <string.h>
 
 int launch_refused(const options *o, const sett_error *err)

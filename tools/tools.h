@@ -3,7 +3,10 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 #include "lib/base/words.h" /* "; did you mean --dtype?" */
-#include <sett/sett.h>
+#include <sett/cache.h>
+#include <sett/launch.h>
+#include <sett/picture.h>
+#include <sett/warm.h>
 #include <stdio.h>
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_PARTIAL, EXIT_NO_DEVICE = 5 };

@@ -3,6 +3,11 @@
 #include "tests/rig/axpy.h"
 #include <check.h>
 #include <math.h>
+#include <sett/control.h>
+#include <sett/layout.h>
+#include <sett/tensor.h>
+#include <sett/tuple.h>
+#include <sett/value.h>
 
 void axpy(sett_build *b, const void *unused)
 {

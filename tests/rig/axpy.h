@@ -2,7 +2,7 @@
 /* Y = a X + Y, and its reference: what the suites launch that are about launching. */
 #ifndef AXPY_H
 #define AXPY_H
-#include <sett/sett.h>
+#include <sett/launch.h>
 
 void axpy(sett_build *, const void *unused); /* X and Y of N floats, the scalar a; blocks of 64 */
 void axpy_fill(float *x, float *y, float *was, int size);

@@ -3,7 +3,7 @@
  * the names of types. What the CPU engine computes is compared with it. */
 #ifndef SETT_TESTS_MMA_TRUTH_H
 #define SETT_TESTS_MMA_TRUTH_H
-#include <sett/sett.h>
+#include <sett/base.h>
 
 typedef struct truth {
     sett_dtype a, b, c;

@@ -4,7 +4,8 @@
 #ifndef POLICIES_H
 #define POLICIES_H
 #include "tests/rig/recording.h"
-#include <sett/sett.h>
+#include <sett/launch.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 
 enum { POLICIES = 12, MOST_ARGS = 8 };

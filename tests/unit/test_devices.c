@@ -8,6 +8,8 @@
 #include <check.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sett/bench.h>
+#include <sett/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

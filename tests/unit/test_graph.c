@@ -10,6 +10,8 @@
 #include "tests/rig/rig.h"
 #include <check.h>
 #include <dlfcn.h>
+#include <sett/graph.h>
+#include <sett/memory.h>
 #include <sett/struct.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,11 @@
 #include "tests/rig/policies.h"
 #include "tests/rig/rig.h"
 #include <check.h>
+#include <sett/cluster.h>
+#include <sett/mma.h>
+#include <sett/pipeline.h>
+#include <sett/scheduler.h>
+#include <sett/tma.h>
 #include <string.h>
 
 /* ---- running -------------------------------------------------------------------------------------- */

@@ -4,6 +4,10 @@
 #define SETT_SHORT
 #include "tests/rig/policies.h"
 #include "tests/rig/rig.h"
+#include <sett/cluster.h>
+#include <sett/pipeline.h>
+#include <sett/scheduler.h>
+#include <sett/tma.h>
 #include <string.h>
 
 /* ---- wrong: refused -------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,10 @@
 #define SETT_SHORT
 #include "tests/rig/policies.h"
 #include "tests/rig/rig.h"
+#include <sett/cluster.h>
+#include <sett/mma.h>
+#include <sett/pipeline.h>
+#include <sett/tma.h>
 #include <stdlib.h>
 #include <string.h>
 
