@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     sett_engine_options eo = {.size = sizeof eo, .no_gpu = true, .cpu_threads = threads, .cache_dir = ""};
     must(sett_engine_open(&e, &eo, &err), &err);
     sett_stream cpu = {SETT_CPU, NULL};
-    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F32, .thr_m = 4, .thr_n = 32, .val_m = 4, .no_pdl = 1};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F32, .no_pdl = 1, .tuning = {.thr_m = 4, .thr_n = 32, .val_m = 4}};
     static const tile tiles[] = {{{4, 32}, {4, 4}}, {{4, 32}, {4, 8}}, {{1, 128}, {1, 16}}, {{1, 128}, {1, 32}}};
     sett_kernel *add[WAYS - 1] = {cpu_kernel(e, add_f32, &tiles[0], "add"), cpu_kernel(e, add_f32, &tiles[1], "add_2x4"),
         cpu_kernel(e, add_f32, &tiles[2], "add_row"), cpu_kernel(e, add_f32, &tiles[3], "add_long_row"),

@@ -575,7 +575,7 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 
 static size_t make_cubin(sett_engine *e, const char *folder, const char *name, const char *file, const char *to)
 {
-    sett_softmax_options big = {.size = sizeof big, .dtype = SETT_BF16, .cols = 8192, .threads = 256, .no_pdl = 1};
+    sett_softmax_options big = {.size = sizeof big, .dtype = SETT_BF16, .cols = 8192, .no_pdl = 1, .tuning = {.threads = 256}};
     sett_axpy_options small = {.size = sizeof small, .dtype = SETT_F32, .no_pdl = 1};
     sett_kernel *k;
     sett_error err = {0};

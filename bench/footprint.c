@@ -21,7 +21,7 @@ static long peak_kb(void)
 
 static sett_status get_kernel(sett_engine *e, const char *what, sett_kernel **k, sett_error *err)
 {
-    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .no_pdl = 1};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .no_pdl = 1, .tuning = {.thr_m = 4, .thr_n = 32, .val_m = 4}};
     sett_compile_options opt = {.size = sizeof opt, .target = "sm_90a", .user = &user, .ptx_only = !strcmp(what, "ptx")};
     uint8_t key[32];
     if (strcmp(what, "serve"))

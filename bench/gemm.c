@@ -241,7 +241,7 @@ static sett_kernel *compiled_body(sett_engine *e, sett_body body, int clusters)
 {
     sett_error err = {0};
     sett_kernel *k;
-    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .no_pdl = 1, .clusters = clusters};
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .no_pdl = 1, .tuning = {.clusters = clusters}};
     must(sett_kernels_compile(e, body, &o, "sm_90a", &k, &err), &err);
     return k;
 }

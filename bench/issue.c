@@ -80,7 +80,7 @@ static void copy_by_maps(sett_build *b, const void *unused)
 static void record(state *s, sett_engine *e)
 {
     sett_error err = {0};
-    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .no_pdl = 1};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .no_pdl = 1, .tuning = {.thr_m = 4, .thr_n = 32, .val_m = 4}};
     sett_compile_options opt = {.size = sizeof opt, .name = s->maps ? "copy_by_maps" : "mul_relu", .user = s->maps ? NULL : &user};
     must(sett_compile(e, s->maps ? copy_by_maps : sett_elementwise, &opt, &s->k, &err), &err);
     must(sett_prepare(s->k, 0, &err), &err);

@@ -19,7 +19,7 @@ static sett_kernel *compile(sett_engine *e)
 {
     sett_kernel *k;
     sett_error err = {0};
-    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .thr_m = 4, .thr_n = 32, .val_m = 4, .no_pdl = 1};
+    sett_elementwise_options user = {.size = sizeof user, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1, .no_pdl = 1, .tuning = {.thr_m = 4, .thr_n = 32, .val_m = 4}};
     sett_compile_options opt = {.size = sizeof opt, .name = "mul_relu", .user = &user};
     must(sett_compile(e, sett_elementwise, &opt, &k, &err), &err);
     return k;

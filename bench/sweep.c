@@ -186,7 +186,7 @@ static void binds_of(state *s, int at, sett_launch_arg *bind)
     for (int i = 0; i < s->n_operands; i++) {
         const operand *o = &s->w->operands[i];
         if (o->dtype && *o->extents == 'B')
-            s->buf[i].shape[0] = ((const sett_vector_reduce_options *)(void *)s->shape[at].options)->blocks;
+            s->buf[i].shape[0] = ((const sett_vector_reduce_options *)(void *)s->shape[at].options)->tuning.blocks;
         bind[i] = o->dtype ? sett_launch_arg_buf(&s->buf[i]) : o->extents ? sett_launch_arg_int((long long)o->number) : sett_launch_arg_float(o->number);
     }
 }

@@ -39,13 +39,13 @@ const sett_family saxpy_family = {.size = sizeof(sett_family),
 
 static const sett_softmax_options softmax_defaults = {.size = sizeof(sett_softmax_options)};
 static const sett_family_param softmax_params[] = {SETT_FAMILY_PARAM(sett_softmax_options, dtype),
-    SETT_FAMILY_PARAM(sett_softmax_options, cols), SETT_FAMILY_PARAM(sett_softmax_options, threads)};
+    SETT_FAMILY_PARAM(sett_softmax_options, cols), SETT_FAMILY_PARAM_NAMED("threads", sett_softmax_options, tuning.threads)};
 
 /* Rows that 16 bytes of each thread divide: this server has no others. */
 static bool softmax_exists(const void *user)
 {
     const sett_softmax_options *p = user;
-    return p->cols % (p->threads * 128 / sett_dtype_bits(p->dtype)) == 0;
+    return p->cols % (p->tuning.threads * 128 / sett_dtype_bits(p->dtype)) == 0;
 }
 
 const sett_family softmax_family = {.size = sizeof(sett_family),

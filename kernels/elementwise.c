@@ -11,6 +11,7 @@ static bool is_integer(sett_dtype t)
 static void settle(void *options, choice *c)
 {
     sett_elementwise_options *o = options;
+    sett_elementwise_tuning *tune = &o->tuning;
     const bool real = o->dtype == SETT_F64 || sett__is_small_float(o->dtype);
     if (!real && !is_integer(o->dtype))
         REFUSE(c, ".dtype is %s: f16, bf16, f32, f64 or an integer of 8 to 64 bits", o->dtype ? sett_dtype_name(o->dtype) : "not given");
@@ -20,15 +21,15 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".op is %d: an operation of %s, and .dtype is %s", (int)o->op, real ? "integers" : "floats", sett_dtype_name(o->dtype));
     sett__in_range(c, "relu", o->relu, 0, 1);
     sett__in_range(c, "exact", o->exact, 0, 1);
-    sett__either(&o->thr_m, 8);
-    sett__either(&o->thr_n, 32);
-    sett__either(&o->val_m, 1);
-    sett__in_range(c, "thr_m", o->thr_m, 1, 1024);
-    sett__in_range(c, "thr_n", o->thr_n, 1, 1024);
-    sett__in_range(c, "val_m", o->val_m, 1, 64);
+    sett__either(&tune->thr_m, 8);
+    sett__either(&tune->thr_n, 32);
+    sett__either(&tune->val_m, 1);
+    sett__in_range(c, "thr_m", tune->thr_m, 1, 1024);
+    sett__in_range(c, "thr_n", tune->thr_n, 1, 1024);
+    sett__in_range(c, "val_m", tune->val_m, 1, 64);
     if (*c->why)
         return;
-    sett__in_range(c, "thr_m x thr_n", o->thr_m * o->thr_n, 1, 1024);
+    sett__in_range(c, "thr_m x thr_n", tune->thr_m * tune->thr_n, 1, 1024);
 }
 
 typedef struct tiles {
@@ -56,15 +57,15 @@ void sett_elementwise(sett_build *b, const void *user)
     sett_elementwise_options o;
     if (!sett__kernel_options(b, &sett__elementwise, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), m = o.thr_m * o.val_m, n = o.thr_n * vec;
+    const int vec = sett__vec(o.dtype), m = o.tuning.thr_m * o.tuning.val_m, n = o.tuning.thr_n * vec;
     sett_val *M = sett_sym(b, "M", .div = o.exact ? m : 1), *N = sett_sym(b, "N", .div = o.exact ? n : 1);
     sett_tensor *A = sett_param(b, "A", o.dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *B = sett_param(b, "B", o.dtype, sett_row_major(b, M, N), .align = 16);
     sett_tensor *C = sett_param(b, "C", o.dtype, sett_row_major(b, M, N), .align = 16);
-    tiles l = {b, sett_make_layout_tv(sett_row_major(b, o.thr_m, o.thr_n), sett_row_major(b, o.val_m, vec)), sett_thread_idx(b, 0),
+    tiles l = {b, sett_make_layout_tv(sett_row_major(b, o.tuning.thr_m, o.tuning.thr_n), sett_row_major(b, o.tuning.val_m, vec)), sett_thread_idx(b, 0),
         sett_block_idx(b, 1), sett_block_idx(b, 0)};
     sett_grid(b, sett_ceil_div(N, n), sett_ceil_div(M, m));
-    sett_block(b, o.thr_m * o.thr_n);
+    sett_block(b, o.tuning.thr_m * o.tuning.thr_n);
     sett__begin(b, o.no_pdl);
     if (o.exact) {
         sett_store(mine(&l, C), result(&o, sett_load(mine(&l, A)), sett_load(mine(&l, B))));
@@ -76,5 +77,6 @@ void sett_elementwise(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_elementwise_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(op), P(relu), P(thr_m), P(thr_n), P(val_m), P(exact)};
+#define TUNED(member_) TUNING_PARAM(sett_elementwise_options, member_)
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(op), P(relu), TUNED(thr_m), TUNED(thr_n), TUNED(val_m), P(exact)};
 FAMILY(elementwise, params);

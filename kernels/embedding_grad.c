@@ -6,6 +6,7 @@
 static void settle(void *options, choice *c)
 {
     sett_embedding_grad_options *o = options;
+    sett_embedding_grad_tuning *tune = &o->tuning;
     sett__is_float(c, o->dtype);
     const int vec = sett__vec(o->dtype);
     sett__in_range(c, "cols", o->cols, vec, vec * 1024);
@@ -13,8 +14,8 @@ static void settle(void *options, choice *c)
         return;
     if (o->cols % vec)
         REFUSE(c, ".cols is %d: a multiple of %d, 16 bytes", o->cols, vec);
-    sett__either(&o->tokens, 1);
-    sett__in_range(c, "tokens", o->tokens, 1, 1024 / ((o->cols + vec - 1) / vec));
+    sett__either(&tune->tokens, 1);
+    sett__in_range(c, "tokens", tune->tokens, 1, 1024 / ((o->cols + vec - 1) / vec));
 }
 
 void sett_embedding_grad(sett_build *b, const void *user)
@@ -27,10 +28,10 @@ void sett_embedding_grad(sett_build *b, const void *user)
     sett_tensor *id = sett_param(b, "id", SETT_I32, sett_make_layout(b, T1(N)));
     sett_tensor *dY = sett_param(b, "dY", o.dtype, sett_row_major(b, N, o.cols), .align = 16);
     sett_tensor *dW = sett_param(b, "dW", o.dtype, sett_row_major(b, V, o.cols), .align = 16);
-    sett_grid(b, sett_ceil_div(N, o.tokens));
-    sett_block(b, o.cols / vec, o.tokens);
+    sett_grid(b, sett_ceil_div(N, o.tuning.tokens));
+    sett_block(b, o.cols / vec, o.tuning.tokens);
     sett__begin(b, o.no_pdl);
-    sett_val *token = sett_add(sett_mul(sett_block_idx(b, 0), o.tokens), sett_thread_idx(b, 1)), *t = sett_thread_idx(b, 0);
+    sett_val *token = sett_add(sett_mul(sett_block_idx(b, 0), o.tuning.tokens), sett_thread_idx(b, 1)), *t = sett_thread_idx(b, 0);
     sett_arg tile = sett_tuple(b, 1, vec);
     sett_if (b, sett_lt(token, N)) {
         sett_val *row = sett_at(id, token), *g = sett_load(sett_local_tile(dY, tile, T(token, t)));
@@ -39,5 +40,6 @@ void sett_embedding_grad(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_embedding_grad_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(tokens)};
+#define TUNED(member_) TUNING_PARAM(sett_embedding_grad_options, member_)
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), TUNED(tokens)};
 FAMILY(embedding_grad, params);

@@ -23,19 +23,19 @@ static int bytes_of(sett_dtype t)
 /* Of C, of a tile. */
 static int columns(const sett_gemm_wgmma_options *o)
 {
-    return o->swiglu ? o->bn / 2 : o->bn;
+    return o->swiglu ? o->tuning.bn / 2 : o->tuning.bn;
 }
 
 /* Blocks that share B. */
 static int cluster_of(const sett_gemm_wgmma_options *o)
 {
-    return o->bm == 128 ? 2 : 1;
+    return o->tuning.bm == 128 ? 2 : 1;
 }
 
 /* Rows that a block multiplies: wgmma has 64 at least. */
 static int rows_of(const sett_gemm_wgmma_options *o)
 {
-    return o->bm < 64 ? 64 : o->bm;
+    return o->tuning.bm < 64 ? 64 : o->tuning.bm;
 }
 
 /* Warp groups that multiply, 64 rows each. */
@@ -47,7 +47,7 @@ static int groups_of(const sett_gemm_wgmma_options *o)
 /* Rows of C that a warp group stores. */
 static int stored_rows(const sett_gemm_wgmma_options *o)
 {
-    return o->bm / groups_of(o);
+    return o->tuning.bm / groups_of(o);
 }
 
 static int panel_of(const sett_gemm_wgmma_options *o)
@@ -68,7 +68,7 @@ static bool has_columns(const sett_gemm_wgmma_options *o)
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    return (hopper()->shared_memory_bytes - BARRIERS - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->bn) * LINE);
+    return (hopper()->shared_memory_bytes - BARRIERS - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->tuning.bn) * LINE);
 }
 
 /* What a product takes with this bn, in units of a row of B: the rounds of tiles that run at once, times the tile's rows of B and a constant
@@ -76,28 +76,30 @@ static int most_stages(const sett_gemm_wgmma_options *o)
 static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
 {
     enum { SHARE = 32 };
-    const int64_t high = (int64_t)o->bm * cluster_of(o), wide = o->swiglu ? bn / 2 : bn;
-    const int64_t tiles = ((o->m + high - 1) / high) * ((o->n + wide - 1) / wide);
-    return (tiles + o->clusters - 1) / o->clusters * (bn + SHARE);
+    const int64_t high = (int64_t)o->tuning.bm * cluster_of(o), wide = o->swiglu ? bn / 2 : bn;
+    const int64_t tiles = ((o->tuning.m + high - 1) / high) * ((o->tuning.n + wide - 1) / wide);
+    return (tiles + o->tuning.clusters - 1) / o->tuning.clusters * (bn + SHARE);
 }
 
 /* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
-    sett__either(&o->bm, !o->m || o->m > 128 ? 128 : o->m > 32 ? 64 : o->m > 16 ? 32 : 16);
-    sett__either(&o->clusters, hopper()->multiprocessors / cluster_of(o));
-    if (o->bn)
+    sett_gemm_wgmma_tuning *tune = &o->tuning;
+    sett__either(&tune->bm, !tune->m || tune->m > 128 ? 128 : tune->m > 32 ? 64 : tune->m > 16 ? 32 : 16);
+    sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
+    if (tune->bn)
         return;
     int best = o->c == SETT_F32 && !o->swiglu ? 128 : 256;
-    for (o->bn = best; o->m && o->n && o->bn >= 64; o->bn -= 64)
-        if (has_columns(o) && most_stages(o) >= 2 && cost(o, o->bn) < cost(o, best))
-            best = o->bn;
-    o->bn = best;
+    for (tune->bn = best; tune->m && tune->n && tune->bn >= 64; tune->bn -= 64)
+        if (has_columns(o) && most_stages(o) >= 2 && cost(o, tune->bn) < cost(o, best))
+            best = tune->bn;
+    tune->bn = best;
 }
 
 static void settle(void *options, choice *c)
 {
     sett_gemm_wgmma_options *o = options;
+    sett_gemm_wgmma_tuning *tune = &o->tuning;
     const sett_dtype t = o->dtype;
     if (t != SETT_F16 && t != SETT_BF16 && t != SETT_F8E4M3FN && t != SETT_F8E5M2 && t != SETT_I8)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
@@ -107,28 +109,28 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "scaled", o->scaled, 0, 1);
     sett__in_range(c, "swiglu", o->swiglu, 0, 1);
     sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__in_range(c, "m", o->m, 0, INT_MAX);
-    sett__in_range(c, "n", o->n, 0, INT_MAX);
-    sett__in_range(c, "clusters", o->clusters, 0, 1 << 20);
+    sett__in_range(c, "m", tune->m, 0, INT_MAX);
+    sett__in_range(c, "n", tune->n, 0, INT_MAX);
+    sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
     if (o->swiglu && (o->scaled || t == SETT_I8))
         REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
     if (*c->why)
         return;
     choose_tile(o);
-    if (o->bm != 128 && o->bm != 64 && o->bm != 32 && o->bm != 16)
-        REFUSE(c, ".bm is %d: 128, 64, 32 or 16", o->bm);
-    sett__in_range(c, "bn", o->bn, 64, 256);
+    if (tune->bm != 128 && tune->bm != 64 && tune->bm != 32 && tune->bm != 16)
+        REFUSE(c, ".bm is %d: 128, 64, 32 or 16", tune->bm);
+    sett__in_range(c, "bn", tune->bn, 64, 256);
     if (*c->why)
         return;
     if (!has_columns(o))
-        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", o->bn, o->swiglu ? "half of it is" : "it is", panel_of(o), sett_dtype_name(o->c));
+        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", tune->bn, o->swiglu ? "half of it is" : "it is", panel_of(o), sett_dtype_name(o->c));
     const int most = most_stages(o);
     if (most < 2)
-        REFUSE(c, ".bn is %d: with C of %s two stages have no room", o->bn, sett_dtype_name(o->c));
-    sett__either(&o->stages, most > CHUNKS ? CHUNKS : most);
+        REFUSE(c, ".bn is %d: with C of %s two stages have no room", tune->bn, sett_dtype_name(o->c));
+    sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
-        sett__in_range(c, "stages", o->stages, 2, most);
-    o->m = o->n = 0; /* the same tile is the same kernel */
+        sett__in_range(c, "stages", tune->stages, 2, most);
+    tune->m = tune->n = 0; /* the same tile is the same kernel */
 }
 
 struct sett_epilogue_tile {
@@ -173,7 +175,7 @@ static void part_of_b(sett_build *b, const parts *t, sett_arg n, sett_val *part,
         rows = sett_local_tile(sett_domain_offset(rows, sett_mul(part, t->N), 0), T(columns(t->o), t->bk), T(n, ALL));
         sett_tma_partition(t->tb, 0, NULL, sett_local_tile(t->b, T(columns(t->o), t->bk), T(part, 0)), rows, sB, gB);
     } else {
-        rows = sett_local_tile(rows, T(t->o->bn, t->bk), T(n, ALL));
+        rows = sett_local_tile(rows, T(t->o->tuning.bn, t->bk), T(n, ALL));
         sett_tma_partition(t->tb, part, sett_make_layout(b, cluster_of(t->o)), t->b, rows, sB, gB);
     }
 }
@@ -188,13 +190,13 @@ static void produce(sett_build *b, const parts *t)
         sett_arg at = sett_tile_coord(w);
         /* A box that lies outside takes longer than one inside: a block without a tile reads the last one. */
         sett_arg m = cluster == 2 ? sett_min(sett_get(at, 0), sett_sub(t->mtiles, 1)) : sett_get(at, 0);
-        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(t->o->bm, t->bk), T(m, ALL)), *sB[2], *gB[2];
+        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(t->o->tuning.bm, t->bk), T(m, ALL)), *sB[2], *gB[2];
         for (int i = 0; i < loads; i++)
             part_of_b(b, t, sett_get(at, 1), cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, i), &sB[i], &gB[i]);
         sett_for (b, k, 0, t->ktiles, 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
-            sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_local_tile(sett_slice(t->a, ALL, ALL, s), T(t->o->bm, t->bk), T(0, 0)), sett_pipeline_barrier(put));
+            sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_local_tile(sett_slice(t->a, ALL, ALL, s), T(t->o->tuning.bm, t->bk), T(0, 0)), sett_pipeline_barrier(put));
             for (int i = 0; i < loads; i++)
                 sett_tma_load(t->tb, sett_slice(gB[i], ALL, k), sett_slice(sB[i], ALL, s), sett_pipeline_barrier(put), .mask = both);
             sett_pipeline_advance(put);
@@ -257,8 +259,8 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
     sett_tensor *from[2] = {sett_retile(to, t->o->swiglu ? sums_of(b, t, acc, 0) : acc), t->o->swiglu ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
     sett_tensor *sC = sett_partition_D(to, t->c);
     sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
-    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
-    sett_epilogue_tile place = {.b = b, .thread = to, .row = sett_mul(sett_get(at, 0), t->o->bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
+    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->tuning.bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
+    sett_epilogue_tile place = {.b = b, .thread = to, .row = sett_mul(sett_get(at, 0), t->o->tuning.bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
@@ -278,9 +280,9 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
 static void consume(sett_build *b, const parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    sett_tiled_mma *mma = product_of(b, o, o->bn);
+    sett_tiled_mma *mma = product_of(b, o, o->tuning.bn);
     sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
-    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(rows_of(o), o->bn))), *stages = sett_var(b, SETT_I32, 0);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(rows_of(o), o->tuning.bn))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_while (b, sett_is_valid_tile(w)) {
@@ -306,16 +308,16 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
 {
     const sett_gemm_wgmma_options *o = t->o;
     const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o);
-    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows_of(o), t->bk, o->stages), 1024);
-    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bn, t->bk, o->stages), 1024);
+    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows_of(o), t->bk, o->tuning.stages), 1024);
+    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->tuning.bn, t->bk, o->tuning.stages), 1024);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of(o), columns(o)), 1024);
-    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->bm, t->bk), .tile = T(o->bm, t->bk));
+    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->tuning.bm, t->bk), .tile = T(o->tuning.bm, t->bk));
     t->tb = o->swiglu ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
-                     : sett_make_tma(B, .smem = t->b, .tile = T(o->bn, t->bk), .multicast = cluster);
+                     : sett_make_tma(B, .smem = t->b, .tile = T(o->tuning.bn, t->bk), .multicast = cluster);
     const int bytes = sett_tma_bytes(t->ta) + (1 + o->swiglu) * sett_tma_bytes(t->tb);
     const int high = stored_rows(o);
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, high, panel), .tile = T(high, panel));
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
         .multicast = cluster == 2, .relaxed = true);
     sett__begin(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
@@ -396,12 +398,12 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     }
     parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = epilogue_of_terms, .user = &s, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
-    t.mtiles = sett_ceil_div(M, o.bm);
+    t.mtiles = sett_ceil_div(M, o.tuning.bm);
     sett_block(b, GROUP * (groups_of(&o) + 1));
     if (cluster_of(&o) == 2)
         sett_cluster(b, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
-    t.tiles = sett_tile_scheduler(b, .tiles = T(t.mtiles, sett_ceil_div(N, columns(&o))), .clusters = sett_arg_i(o.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
+    t.tiles = sett_tile_scheduler(b, .tiles = T(t.mtiles, sett_ceil_div(N, columns(&o))), .clusters = sett_arg_i(o.tuning.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, C);
 }
@@ -412,5 +414,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), P(bn), P(stages), P(clusters), P(swiglu), P(residual), P(bm), P(m), P(n)};
+#define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n)};
 FAMILY_OF(gemm_wgmma, params, "sm_90a");

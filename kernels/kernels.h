@@ -26,6 +26,8 @@ extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_
 enum { SETT__N_RENAMED = 4 };
 extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
 
+/* A member of .tuning, which manifests know by its own name alone. */
+#define TUNING_PARAM(type_, member_) SETT_FAMILY_PARAM_NAMED(#member_, type_, tuning.member_)
 /* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
 #define FAMILY(kernel_, params_) FAMILY_OF(kernel_, params_, NULL)
 #define FAMILY_OF(kernel_, params_, only_) \

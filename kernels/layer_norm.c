@@ -8,20 +8,21 @@ enum { MOST = 64 }; /* elements that a thread holds */
 static void settle(void *options, choice *c)
 {
     sett_layer_norm_options *o = options;
+    sett_layer_norm_tuning *tune = &o->tuning;
     if (!sett__norm_options(c, o->dtype, o->cols, 1 << 16, o->residual, o->reserved))
         return;
-    sett__either(&o->threads, o->cols <= 32 * MOST ? 32 : sett__row_threads(o->dtype, o->cols));
-    sett__whole_warps(c, o->threads);
-    sett__either(&o->warps, o->threads > 32 ? 1 : 4);
-    sett__in_range(c, "warps", o->warps, 1, o->threads > 32 ? 1 : 32);
-    sett__either(&o->rows, 1);
-    sett__in_range(c, "rows", o->rows, 1, 1 << 10);
+    sett__either(&tune->threads, o->cols <= 32 * MOST ? 32 : sett__row_threads(o->dtype, o->cols));
+    sett__whole_warps(c, tune->threads);
+    sett__either(&tune->warps, tune->threads > 32 ? 1 : 4);
+    sett__in_range(c, "warps", tune->warps, 1, tune->threads > 32 ? 1 : 32);
+    sett__either(&tune->rows, 1);
+    sett__in_range(c, "rows", tune->rows, 1, 1 << 10);
 }
 
 static sett_val *row_sum(const sett_layer_norm_options *o, sett_val *v)
 {
     v = sett_reduce(v, SETT_ADD, 0.0);
-    return o->threads > 32 ? sett_block_reduce(v, SETT_ADD) : sett_warp_reduce(v, SETT_ADD, 32);
+    return o->tuning.threads > 32 ? sett_block_reduce(v, SETT_ADD) : sett_warp_reduce(v, SETT_ADD, 32);
 }
 
 enum { X, R, W, B, H, Y, PARAMS };
@@ -32,24 +33,24 @@ void sett_layer_norm(sett_build *b, const void *user)
     sett_layer_norm_options o;
     if (!sett__kernel_options(b, &sett__layer_norm, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), block = o.threads * vec, rest = (o.cols + block - 1) / block, all = block * rest;
-    sett_val *M = sett_sym(b, "M"), *lane = o.threads > 32 ? sett_thread_idx(b, 0) : sett_lane_idx(b);
+    const int vec = sett__vec(o.dtype), block = o.tuning.threads * vec, rest = (o.cols + block - 1) / block, all = block * rest;
+    sett_val *M = sett_sym(b, "M"), *lane = o.tuning.threads > 32 ? sett_thread_idx(b, 0) : sett_lane_idx(b);
     sett_tensor *t[PARAMS] = {0};
     for (int i = 0; i < PARAMS; i++)
         if (o.residual || (i != R && i != H))
             t[i] = sett_param(b, names[i], o.dtype, i == W || i == B ? sett_make_layout(b, T1(o.cols)) : sett_row_major(b, M, o.cols), .align = 16);
     sett_val *eps = sett_scalar(b, "eps", SETT_F32);
-    sett_grid(b, sett_ceil_div(M, o.warps * o.rows));
-    sett_block(b, o.threads * o.warps);
+    sett_grid(b, sett_ceil_div(M, o.tuning.warps * o.tuning.rows));
+    sett_block(b, o.tuning.threads * o.tuning.warps);
     sett__begin(b, o.no_pdl);
 
-    sett_layout *wide = sett__wide(b, o.threads, vec, rest);
+    sett_layout *wide = sett__wide(b, o.tuning.threads, vec, rest);
 #define MINE(t_) sett__part(t_, SETT_A(0), all, wide, lane)
 #define ROW(t_) MINE(sett_slice(t_, row, ALL))
     sett_val *in = sett_elem_less(MINE(sett_identity_tensor(b, T1(o.cols))), T1(o.cols));
-    sett_val *from = sett_mul(sett_block_idx(b, 0), o.warps * o.rows), *to = sett_min(M, sett_add(from, o.warps * o.rows));
+    sett_val *from = sett_mul(sett_block_idx(b, 0), o.tuning.warps * o.tuning.rows), *to = sett_min(M, sett_add(from, o.tuning.warps * o.tuning.rows));
     sett_val *w = sett_load(MINE(t[W]), .pred = in), *bias = sett_load(MINE(t[B]), .pred = in);
-    sett_for (b, row, o.threads > 32 ? from : sett_add(from, sett_warp_idx(b)), to, o.warps) {
+    sett_for (b, row, o.tuning.threads > 32 ? from : sett_add(from, sett_warp_idx(b)), to, o.tuning.warps) {
         sett_val *v = sett_to(sett_load(ROW(t[X]), .pred = in), SETT_F32);
         if (o.residual) {
             sett_val *h = sett_to(sett_add(v, sett_to(sett_load(ROW(t[R]), .pred = in), SETT_F32)), o.dtype);
@@ -68,5 +69,6 @@ void sett_layer_norm(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_layer_norm_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), P(threads), P(warps), P(rows)};
+#define TUNED(member_) TUNING_PARAM(sett_layer_norm_options, member_)
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), TUNED(threads), TUNED(warps), TUNED(rows)};
 FAMILY(layer_norm, params);

@@ -24,26 +24,27 @@ static bool can_share(const sett_rms_norm_options *o, const choice *c, int threa
 static int threads_of(const sett_rms_norm_options *o, const choice *c)
 {
     const int two = o->cols / (2 * sett__vec(o->dtype)), threads = two < 512 ? two : 512;
-    const bool share = o->registers != 1 && threads % 32 == 0 && can_share(o, c, threads);
+    const bool share = o->tuning.registers != 1 && threads % 32 == 0 && can_share(o, c, threads);
     return share ? threads : sett__row_threads(o->dtype, o->cols);
 }
 
 static void settle(void *options, choice *c)
 {
     sett_rms_norm_options *o = options;
+    sett_rms_norm_tuning *tune = &o->tuning;
     if (!sett__norm_options(c, o->dtype, o->cols, 1 << 20, o->residual, o->reserved))
         return;
-    sett__either(&o->threads, threads_of(o, c));
-    sett__whole_warps(c, o->threads);
+    sett__either(&tune->threads, threads_of(o, c));
+    sett__whole_warps(c, tune->threads);
     if (*c->why)
         return;
-    sett__either(&o->registers, can_share(o, c, o->threads) ? 2 : 1);
-    sett__in_range(c, "registers", o->registers, 1, 2);
-    if (o->registers == 2 && !can_share(o, c, o->threads))
+    sett__either(&tune->registers, can_share(o, c, tune->threads) ? 2 : 1);
+    sett__in_range(c, "registers", tune->registers, 1, 2);
+    if (tune->registers == 2 && !can_share(o, c, tune->threads))
         REFUSE(c, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, %d threads x 16 bytes divide it, and it has at most %d KiB",
-            o->threads, shared_most(c->sm));
-    sett__either(&o->rows, o->registers == 2 || o->residual ? 1 : 4); /* W is loaded once for all rows of a block */
-    sett__in_range(c, "rows", o->rows, 1, 1 << 10);
+            tune->threads, shared_most(c->sm));
+    sett__either(&tune->rows, tune->registers == 2 || o->residual ? 1 : 4); /* W is loaded once for all rows of a block */
+    sett__in_range(c, "rows", tune->rows, 1, 1 << 10);
 }
 
 enum { X, R, W, H, Y, PARAMS };
@@ -58,8 +59,8 @@ typedef struct work {
 static work begin(sett_build *b, const sett_rms_norm_options *o)
 {
     static const char *const names[PARAMS] = {"X", "R", "W", "H", "Y"};
-    const int vec = sett__vec(o->dtype), rest = sett__row_parts(o->dtype, o->cols, o->threads);
-    work w = {.o = o, .M = sett_sym(b, "M"), .t = sett_thread_idx(b, 0), .wide = sett__wide(b, o->threads, vec, rest), .all = vec * rest * o->threads};
+    const int vec = sett__vec(o->dtype), rest = sett__row_parts(o->dtype, o->cols, o->tuning.threads);
+    work w = {.o = o, .M = sett_sym(b, "M"), .t = sett_thread_idx(b, 0), .wide = sett__wide(b, o->tuning.threads, vec, rest), .all = vec * rest * o->tuning.threads};
     for (int i = 0; i < PARAMS; i++)
         if (o->residual || (i != R && i != H))
             w.of[i] = sett_param(b, names[i], o->dtype, i == W ? sett_make_layout(b, T1(o->cols)) : sett_row_major(b, w.M, o->cols), .align = 16);
@@ -83,7 +84,7 @@ static void in_shared_memory(sett_build *b, const work *w)
 {
     sett_val *row = sett_block_idx(b, 0);
     sett_grid(b, w->M);
-    sett_block(b, w->o->threads);
+    sett_block(b, w->o->tuning.threads);
     sett__begin(b, w->o->no_pdl);
 #define MINE(t_) sett_slice(sett_composition(t_, w->wide), w->t, ALL)
     /* Each thread uses what it copied itself, so no barrier stands between. */
@@ -105,17 +106,17 @@ static void in_registers(sett_build *b, const work *w)
     int period = vec;
     while (period > 1 && o->cols * (int64_t)(period / 2) % vec == 0)
         period /= 2;
-    sett_grid(b, period, sett_ceil_div(w->M, period * o->rows));
-    sett_block(b, o->threads);
+    sett_grid(b, period, sett_ceil_div(w->M, period * o->tuning.rows));
+    sett_block(b, o->tuning.threads);
     sett__begin(b, o->no_pdl);
 
-    sett_val *first = sett_add(sett_block_idx(b, 0), sett_mul(sett_block_idx(b, 1), period * o->rows));
+    sett_val *first = sett_add(sett_block_idx(b, 0), sett_mul(sett_block_idx(b, 1), period * o->tuning.rows));
     sett_arg skip = sett_peel(sett_slice(w->of[X], first, ALL), 16).skip, end = sett_add(skip, o->cols);
 #define MINE(t_) sett__part(t_, SETT_A(0), w->all, w->wide, w->t)
     sett_tensor *at = MINE(sett_identity_tensor(b, T1(end)));
     sett_val *in = sett_and(sett_elem_at_least(at, T1(skip)), sett_elem_less(at, T1(end)));
     sett_val *weight = sett_load(MINE(sett_domain_offset(w->of[W], T1(sett_sub(0, skip)))), .pred = in);
-    sett_for (b, row, first, sett_min(w->M, sett_add(first, period * o->rows)), period) {
+    sett_for (b, row, first, sett_min(w->M, sett_add(first, period * o->tuning.rows)), period) {
         sett_tensor *mine[PARAMS];
         for (int i = 0; i < PARAMS; i++)
             mine[i] = i != W && w->of[i] ? MINE(sett_peel(sett_slice(w->of[i], row, ALL), 16).tensor) : NULL;
@@ -136,12 +137,13 @@ void sett_rms_norm(sett_build *b, const void *user)
     if (!sett__kernel_options(b, &sett__rms_norm, user, &o))
         return;
     work w = begin(b, &o);
-    if (o.registers == 2)
+    if (o.tuning.registers == 2)
         in_shared_memory(b, &w);
     else
         in_registers(b, &w);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_rms_norm_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), P(threads), P(rows), P(registers)};
+#define TUNED(member_) TUNING_PARAM(sett_rms_norm_options, member_)
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), TUNED(threads), TUNED(rows), TUNED(registers)};
 FAMILY(rms_norm, params);

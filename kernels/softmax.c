@@ -7,12 +7,13 @@
 static void settle(void *options, choice *c)
 {
     sett_softmax_options *o = options;
+    sett_softmax_tuning *tune = &o->tuning;
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 20);
     if (*c->why)
         return;
-    sett__either(&o->threads, sett__row_threads(o->dtype, o->cols));
-    sett__whole_warps(c, o->threads);
+    sett__either(&tune->threads, sett__row_threads(o->dtype, o->cols));
+    sett__whole_warps(c, tune->threads);
 }
 
 void sett_softmax(sett_build *b, const void *user)
@@ -20,20 +21,20 @@ void sett_softmax(sett_build *b, const void *user)
     sett_softmax_options o;
     if (!sett__kernel_options(b, &sett__softmax, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), rest = sett__row_parts(o.dtype, o.cols, o.threads);
+    const int vec = sett__vec(o.dtype), rest = sett__row_parts(o.dtype, o.cols, o.tuning.threads);
     sett_val *M = sett_sym(b, "M"), *row = sett_block_idx(b, 0), *t = sett_thread_idx(b, 0);
     sett_tensor *X = sett_param(b, "X", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
     sett_grid(b, M);
-    sett_block(b, o.threads);
+    sett_block(b, o.tuning.threads);
     sett__begin(b, o.no_pdl);
 
-    sett_layout *wide = sett__wide(b, o.threads, vec, rest);
+    sett_layout *wide = sett__wide(b, o.tuning.threads, vec, rest);
     sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16), y = sett_peel(sett_slice(Y, row, ALL), 16);
     sett_arg end = sett_add(x.skip, o.cols);
     sett_tensor *mine[3] = {x.tensor, y.tensor, sett_identity_tensor(b, T1(end))};
     for (int i = 0; i < 3; i++)
-        mine[i] = sett__part(mine[i], SETT_A(0), vec * rest * o.threads, wide, t);
+        mine[i] = sett__part(mine[i], SETT_A(0), vec * rest * o.tuning.threads, wide, t);
     sett_val *in = sett_and(sett_elem_at_least(mine[2], T1(x.skip)), sett_elem_less(mine[2], T1(end)));
 
     /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0. Large values are subtracted before they are scaled. */
@@ -45,5 +46,6 @@ void sett_softmax(sett_build *b, const void *user)
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_softmax_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(threads)};
+#define TUNED(member_) TUNING_PARAM(sett_softmax_options, member_)
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), TUNED(threads)};
 FAMILY(softmax, params);

@@ -8,21 +8,25 @@
  *     else
  *         sett_launch(k, stream, &err, &X, &R, &W, &H, &Y, 1e-5);
  *
- * A kernel is a body and a struct of options, its user data. The caller sets .size, .dtype and, where there are
- * such options, .cols and the flags. The options of shape (threads, rows, vectors_per_thread ...) may stay 0: the
- * library then chooses them by element type, columns and target. The body is one like any other: sett_compile
- * takes it, and so does sett_record; `sett warm` takes its family, by the object libsett-kernels.so and the symbol
- * sett_rms_norm_family, and chooses for each target as sett_kernels_compile does.
+ * A kernel is a body and a struct of options, its user data. The options say the problem: .size, .dtype
+ * and, where there are such, .cols and the flags. The members of .tuning (threads, rows, stages ...) say
+ * how the kernel goes about it. Each may stay 0: the library then chooses it by element type, columns and
+ * target. By name, in manifests, `sett export` and Python, all options stand side by side: cols=4096
+ * threads=128.
  *
- * Tensors are row-major and begin at multiples of 16 bytes. Rows lie beside each other; those of sett_gemm_wgmma
- * and sett_attention may also lie apart. M and N are extents that a launch gives; `cols` is known when the kernel
- * is compiled. Rows may have any length. Where nothing else is said, arithmetic is in Float32, and a result is
- * rounded once, when it is stored.
+ * The body is one like any other: sett_compile takes it, and so does sett_record; `sett warm` takes its
+ * family, by the object libsett-kernels.so and the symbol sett_rms_norm_family, and chooses for each
+ * target as sett_kernels_compile does.
  *
- * A kernel may start before the kernel ahead of it in a stream or graph has ended; it waits for that kernel before
- * it touches memory (sett_griddepcontrol_wait). .no_pdl = 1 turns this off. Options that cannot be are
- * SETT_E_ARGUMENT, when the body is recorded and from the calls below, with a text that names the option and what
- * it may be. */
+ * Tensors are row-major and begin at multiples of 16 bytes. Rows lie beside each other; those of
+ * sett_gemm_wgmma and sett_attention may also lie apart. M and N are extents that a launch gives; `cols`
+ * is known when the kernel is compiled. Rows may have any length. Where nothing else is said, arithmetic
+ * is in Float32, and a result is rounded once, when it is stored.
+ *
+ * A kernel may start before the kernel ahead of it in a stream or graph has ended; it waits for that
+ * kernel before it touches memory (sett_griddepcontrol_wait). .no_pdl = 1 turns this off. Options that
+ * cannot be are SETT_E_ARGUMENT, when the body is recorded and from the calls below, with a text that
+ * names the option and what it may be. */
 #ifndef SETT_KERNELS_H
 #define SETT_KERNELS_H
 #include <sett/engine.h>
@@ -38,16 +42,19 @@
 extern "C" {
 #endif
 
-/* Fills in the options of shape that are 0, for a target ("sm_90a", "cpu"); NULL: sm_90, for which a body that
- * sett_compile is given by itself chooses too. SETT_E_ARGUMENT: the body is none of this library's, the options
- * cannot be, or the target is no such name. Two versions of the library may choose differently. */
-SETT_API sett_status sett_kernels_choose(sett_body, void *options, const char *target_or_null, sett_error *or_null);
-/* Chooses and compiles; target NULL: that of the engine's default device. The kernel is named as its family is. The
- * options are copied. Errors: of sett_kernels_choose and sett_compile. The kernel is NULL then. */
-SETT_API sett_status sett_kernels_compile(
-    sett_engine *, sett_body, const void *options, const char *target_or_null, sett_kernel **, sett_error *or_null);
-/* The family at an index, counted from 0; NULL past the last. The library owns it. It has .body, .name ("softmax"),
- * .user_size of its options, and .params by name. */
+/* Fills in the members of .tuning that are 0, and those of the problem that have a default, for a target
+ * ("sm_90a", "cpu"); NULL: sm_90, for which a body that sett_compile is given by itself chooses too.
+ * SETT_E_ARGUMENT: the body is none of this library's, the options cannot be, or the target is no such
+ * name. Two versions of the library may choose differently. */
+SETT_API sett_status sett_kernels_choose(
+    sett_body, void *options, const char *target_or_null, sett_error *or_null);
+/* Chooses and compiles; target NULL: that of the engine's default device. The kernel is named as its
+ * family is. The options are copied. Errors: of sett_kernels_choose and sett_compile. The kernel is NULL
+ * then. */
+SETT_API sett_status sett_kernels_compile(sett_engine *, sett_body, const void *options,
+    const char *target_or_null, sett_kernel **, sett_error *or_null);
+/* The family at an index, counted from 0; NULL past the last. The library owns it. It has .body, .name
+ * ("softmax"), .user_size of its options, and .params by name. */
 SETT_API const sett_family *sett_kernels_family(int index);
 
 #ifdef __cplusplus

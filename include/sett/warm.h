@@ -43,8 +43,11 @@ typedef struct sett_family_param {
 #define SETT_FAMILY_NUMBER_(type, member) !__builtin_types_compatible_p(__typeof__(((type *)0)->member), sett_dtype)
 #endif
 /* Positional, because C++ has no designated initializers. */
-#define SETT_FAMILY_PARAM(type, member) \
-    {#member, offsetof(type, member), sizeof(((type *)0)->member), \
+#define SETT_FAMILY_PARAM(type, member) SETT_FAMILY_PARAM_NAMED(#member, type, member)
+/* The same by a name of its own, as a member of a member needs:
+ * SETT_FAMILY_PARAM_NAMED("threads", options, tuning.threads). */
+#define SETT_FAMILY_PARAM_NAMED(name, type, member) \
+    {name, offsetof(type, member), sizeof(((type *)0)->member), \
         sizeof(((type *)0)->member) > 1 && (__typeof__(((type *)0)->member))0.5 > 0, SETT_FAMILY_NUMBER_(type, member)}
 /* A parameter that had another name before. */
 typedef struct sett_family_renamed {

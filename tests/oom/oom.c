@@ -62,13 +62,13 @@ typedef struct given_tape {
 
 static const sett_elementwise_options relu = {.size = sizeof relu, .dtype = SETT_F16, .op = SETT_MUL, .relu = 1};
 static const sett_elementwise_options exact = {.size = sizeof exact, .dtype = SETT_F16, .exact = 1};
-static const sett_softmax_options rows = {.size = sizeof rows, .dtype = SETT_BF16, .cols = 511, .threads = 64};
+static const sett_softmax_options rows = {.size = sizeof rows, .dtype = SETT_BF16, .cols = 511, .tuning = {.threads = 64}};
 static const sett_rms_norm_options rms = {.size = sizeof rms, .dtype = SETT_F16, .cols = 100, .residual = 1};
 static const sett_rms_norm_options shared = {.size = sizeof shared, .dtype = SETT_F32, .cols = 512};
 static const sett_layer_norm_options layer = {.size = sizeof layer, .dtype = SETT_F32, .cols = 100, .residual = 1};
-static const sett_vector_reduce_options vector = {.size = sizeof vector, .dtype = SETT_F32, .threads = 32, .blocks = 32, .vectors_per_thread = 1};
-static const sett_row_reduce_options row = {.size = sizeof row, .dtype = SETT_F32, .op = SETT_MAX, .threads = 32, .vectors_per_thread = 1};
-static const sett_transpose_options tiles = {.size = sizeof tiles, .dtype = SETT_F32, .tile = 16};
+static const sett_vector_reduce_options vector = {.size = sizeof vector, .dtype = SETT_F32, .tuning = {.threads = 32, .blocks = 32, .vectors_per_thread = 1}};
+static const sett_row_reduce_options row = {.size = sizeof row, .dtype = SETT_F32, .op = SETT_MAX, .tuning = {.threads = 32, .vectors_per_thread = 1}};
+static const sett_transpose_options tiles = {.size = sizeof tiles, .dtype = SETT_F32, .tuning = {.tile = 16}};
 static const sett_dequantise_options nibbles = {.size = sizeof nibbles, .dtype = SETT_BF16};
 static const sett_axpy_options axpy = {.size = sizeof axpy, .dtype = SETT_F32};
 static const given_tape boxes = {oom_boxes, SETT_F32, 1}, products = {oom_products, SETT_F16, 56.25f};
@@ -473,7 +473,7 @@ static sett_status try_verify(const example *k, sett_error *err)
     sett_status s = sett_engine_open(&e, &eo, err);
     for (int i = 0; i < 2; i++)
         STEP(sett_compile(e, k->body, &o, &made[i], err));
-    read.threads = 64;
+    read.tuning.threads = 64;
     if (!s) {
         s = sett_compile(e, k->body, &o, &made[2], err);
         s = s == SETT_E_ARGUMENT ? SETT_OK : s ? s : SETT_E_INTERNAL;

@@ -110,7 +110,7 @@ static void run_product(const sett_gemm_wgmma_options *o, sett_buf *A, sett_buf 
 /* more: rows lie so many times 16 bytes further apart than they are long, those of B and C once more each; 0: beside each other, and R is C. */
 static void check_product(const product *p, size_t m, size_t n, size_t k, size_t more)
 {
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .bn = p->bn, .clusters = 2, .swiglu = p->swiglu, .residual = p->residual, .bm = p->bm};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .tuning.bn = p->bn, .tuning.clusters = 2, .swiglu = p->swiglu, .residual = p->residual, .tuning.bm = p->bm};
     const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
     const size_t bytes = (size_t)sett_dtype_bits(c) / 8, vec = 128 / (size_t)sett_dtype_bits(p->ab), vec_c = 16 / bytes, rows_b = n << p->swiglu;
     const size_t la = (k + vec - 1) / vec * vec + more * vec, lb = more ? la + vec : la, lr = n + more * vec_c, lc = more ? lr + vec_c : lr;
@@ -169,9 +169,9 @@ START_TEST(tile_of_a_product)
         {1024, 4096, 0, SETT_BF16, 128, 256}, {64, 6144, 0, SETT_BF16, 64, 64}, {128, 6144, 0, SETT_BF16, 64, 128}, {256, 6144, 0, SETT_BF16, 128, 128}, {512, 6144, 0, SETT_BF16, 128, 192},
         {1024, 6144, 0, SETT_BF16, 128, 192}, {1024, 6144, 0, SETT_F8E4M3FN, 128, 128}, {2147483647, 2147483647, 0, SETT_F32, 128, 128}};
     for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
-        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .c = best[i].c, .swiglu = best[i].swiglu, .m = best[i].m, .n = best[i].n};
+        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .c = best[i].c, .swiglu = best[i].swiglu, .tuning.m = best[i].m, .tuning.n = best[i].n};
         ck_assert_int_eq(sett_kernels_choose(sett_gemm_wgmma, &o, "sm_90a", NULL), SETT_OK);
-        ck_assert_msg(o.bm == best[i].bm && o.bn == best[i].bn && !o.m && !o.n, "M %d N %d: bm %d bn %d", best[i].m, best[i].n, o.bm, o.bn);
+        ck_assert_msg(o.tuning.bm == best[i].bm && o.tuning.bn == best[i].bn && !o.tuning.m && !o.tuning.n, "M %d N %d: bm %d bn %d", best[i].m, best[i].n, o.tuning.bm, o.tuning.bn);
     }
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(an_epilogue_sees_each_element_once)
 {
     enum { M = 100, N = 80, K = 64 };
     static const int high[] = {128, 64, 32, 16};
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .bm = high[_i], .bn = 64};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .tuning.bm = high[_i], .tuning.bn = 64};
     const sett_compile_options co = {.size = sizeof co, .user = &o, .user_size = sizeof o};
     sett_kernel *k = NULL;
     if (!has_wgmma())

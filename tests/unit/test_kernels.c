@@ -13,7 +13,7 @@ START_TEST(softmax)
     const int n = columns[_i % COLUMNS];
     for (int shape = 0; shape < 2; shape++) {
         array a[2] = {MAKE(t, ROWS, n), MAKE(t, ROWS, n)};
-        const sett_softmax_options o = {.size = sizeof o, .dtype = t, .cols = n, .threads = shape ? 96 : 0, .no_pdl = shape};
+        const sett_softmax_options o = {.size = sizeof o, .dtype = t, .cols = n, .tuning.threads = shape ? 96 : 0, .no_pdl = shape};
         RUN(sett_softmax, &o, &a[0].m.buf, &a[1].m.buf);
         matrix_fetch(&r, &a[1].m);
         double sum = 0;
@@ -109,8 +109,8 @@ START_TEST(rms_norm)
     const int n = columns[_i % COLUMNS];
     for (int shape = 0; shape < 4; shape++) {
         norm l = norm_make(t, n, shape & 1, false);
-        const sett_rms_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .threads = shape & 2 ? 64 : 0,
-            .rows = shape & 2 ? 3 : 0, .registers = shape & 2 ? 1 : 0, .no_pdl = shape == 2};
+        const sett_rms_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .tuning.threads = shape & 2 ? 64 : 0,
+            .tuning.rows = shape & 2 ? 3 : 0, .tuning.registers = shape & 2 ? 1 : 0, .no_pdl = shape == 2};
         if (l.residual)
             RUN(sett_rms_norm, &o, &l.a[X].m.buf, &l.a[R].m.buf, &l.a[W].m.buf, &l.a[H].m.buf, &l.a[Y].m.buf, 1e-5);
         else
@@ -126,8 +126,8 @@ START_TEST(layer_norm)
     const int n = columns[_i % COLUMNS];
     for (int shape = 0; shape < 4; shape++) {
         norm l = norm_make(t, n, shape & 1, true);
-        const sett_layer_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .threads = shape & 2 ? 32 + shape % 2 * 32 : 0,
-            .warps = shape == 2 ? 2 : 0, .rows = shape & 2 ? 3 : 0};
+        const sett_layer_norm_options o = {.size = sizeof o, .dtype = t, .cols = n, .residual = shape & 1, .tuning.threads = shape & 2 ? 32 + shape % 2 * 32 : 0,
+            .tuning.warps = shape == 2 ? 2 : 0, .tuning.rows = shape & 2 ? 3 : 0};
         if (l.residual)
             RUN(sett_layer_norm, &o, &l.a[X].m.buf, &l.a[R].m.buf, &l.a[W].m.buf, &l.a[B].m.buf, &l.a[H].m.buf, &l.a[Y].m.buf, 1e-5);
         else
@@ -143,7 +143,7 @@ START_TEST(silu_mul)
     const size_t n = (size_t)columns[_i % COLUMNS];
     for (int shape = 0; shape < 2; shape++) {
         array a[2] = {MAKE(t, ROWS, 2, (int64_t)n), MAKE(t, ROWS, (int64_t)n)};
-        const sett_silu_mul_options o = {.size = sizeof o, .dtype = t, .cols = (int)n, .threads = shape ? 32 : 0, .vectors_per_thread = shape ? 2 : 0};
+        const sett_silu_mul_options o = {.size = sizeof o, .dtype = t, .cols = (int)n, .tuning.threads = shape ? 32 : 0, .tuning.vectors_per_thread = shape ? 2 : 0};
         RUN(sett_silu_mul, &o, &a[0].m.buf, &a[1].m.buf);
         matrix_fetch(&r, &a[1].m);
         for (size_t i = 0; i < a[1].n; i++) {
@@ -174,7 +174,7 @@ START_TEST(row_reduce)
     const size_t n = (size_t)columns[_i % COLUMNS];
     for (int shape = 0; shape < 3; shape++) {
         array a[2] = {MAKE(t, ROWS, (int64_t)n), MAKE(SETT_F32, ROWS)};
-        const sett_row_reduce_options o = {.size = sizeof o, .dtype = t, .op = ops[shape], .threads = shape == 1 ? 32 : 0, .vectors_per_thread = shape == 1 ? 1 : 0};
+        const sett_row_reduce_options o = {.size = sizeof o, .dtype = t, .op = ops[shape], .tuning.threads = shape == 1 ? 32 : 0, .tuning.vectors_per_thread = shape == 1 ? 1 : 0};
         RUN(sett_row_reduce, &o, &a[0].m.buf, &a[1].m.buf);
         matrix_fetch(&r, &a[1].m);
         for (size_t i = 0; i < ROWS; i++) {
@@ -192,9 +192,9 @@ START_TEST(vector_reduce)
     static const int64_t sizes[] = {1, 1000, 131071, 200000};
     sett_vector_reduce_options o = {.size = sizeof o, .dtype = floats[_i / 3], .op = ops[_i % 3]};
     if (_i % 2)
-        o.threads = 64, o.blocks = 128, o.vectors_per_thread = 1;
-    ck_assert(!sett_kernels_choose(sett_vector_reduce, &o, NULL, &err) && o.blocks > 0 && o.blocks % o.threads == 0);
-    array part = MAKE(SETT_F32, o.blocks), done = MAKE(SETT_F32, 1), y = MAKE(SETT_F32, 1);
+        o.tuning.threads = 64, o.tuning.blocks = 128, o.tuning.vectors_per_thread = 1;
+    ck_assert(!sett_kernels_choose(sett_vector_reduce, &o, NULL, &err) && o.tuning.blocks > 0 && o.tuning.blocks % o.tuning.threads == 0);
+    array part = MAKE(SETT_F32, o.tuning.blocks), done = MAKE(SETT_F32, 1), y = MAKE(SETT_F32, 1);
     done.m.buf.dtype = SETT_U32;
     memset(done.m.host, 0, 4);
     ck_assert(!sett_memcpy(r.e, r.stream, done.m.buf.data, done.m.host, 4));
@@ -223,7 +223,7 @@ START_TEST(elementwise)
     for (int s = 0; s < 3; s++) {
         array a[3] = {MAKE(t, m[s], n[s]), MAKE(t, m[s], n[s]), MAKE(t, m[s], n[s])};
         const sett_elementwise_options o = {.size = sizeof o, .dtype = t, .op = ops[op].op, .relu = ops[op].relu, .exact = s == 2,
-            .thr_m = s == 1 ? 2 : 0, .val_m = s == 1 ? 3 : 0};
+            .tuning.thr_m = s == 1 ? 2 : 0, .tuning.val_m = s == 1 ? 3 : 0};
         RUN(sett_elementwise, &o, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf);
         matrix_fetch(&r, &a[2].m);
         for (size_t i = 0; i < a[2].n; i++) {
@@ -241,7 +241,7 @@ START_TEST(axpy)
     const int64_t sizes[] = {1, 1000, 5003};
     for (int s = 0; s < 3; s++) {
         array a[2] = {MAKE(t, sizes[s]), MAKE(t, sizes[s])};
-        const sett_axpy_options o = {.size = sizeof o, .dtype = t, .threads = s == 1 ? 64 : 0, .vectors_per_thread = s == 1 ? 3 : 0};
+        const sett_axpy_options o = {.size = sizeof o, .dtype = t, .tuning.threads = s == 1 ? 64 : 0, .tuning.vectors_per_thread = s == 1 ? 3 : 0};
         RUN(sett_axpy, &o, &a[0].m.buf, &a[1].m.buf, 2.5);
         matrix_fetch(&r, &a[1].m);
         for (size_t i = 0; i < a[1].n; i++)
@@ -258,7 +258,7 @@ START_TEST(transpose)
     for (int s = 0; s < 4; s++) {
         const size_t b = shapes[s][0], m = shapes[s][1], n = shapes[s][2];
         array a[2] = {MAKE(t, (int64_t)b, (int64_t)m, (int64_t)n), MAKE(t, (int64_t)b, (int64_t)n, (int64_t)m)};
-        const sett_transpose_options o = {.size = sizeof o, .dtype = t, .batched = b > 1, .tile = s == 1 ? 30 : 0, .rows = s == 1 ? 6 : 0};
+        const sett_transpose_options o = {.size = sizeof o, .dtype = t, .batched = b > 1, .tuning.tile = s == 1 ? 30 : 0, .tuning.rows = s == 1 ? 6 : 0};
         if (b == 1) {
             a[0].m.buf = sett_buf_2d(a[0].m.buf.data, t, (int64_t)m, (int64_t)n);
             a[1].m.buf = sett_buf_2d(a[1].m.buf.data, t, (int64_t)n, (int64_t)m);
@@ -311,7 +311,7 @@ START_TEST(embedding_grad)
         for (int i = 0; i < 3; i++)
             ck_assert(!sett_memcpy(r.e, r.stream, of[i]->m.buf.data, of[i]->m.host, of[i]->m.bytes));
         ids.m.buf.dtype = SETT_I32;
-        const sett_embedding_grad_options o = {.size = sizeof o, .dtype = t, .cols = DIM, .tokens = tokens};
+        const sett_embedding_grad_options o = {.size = sizeof o, .dtype = t, .cols = DIM, .tuning.tokens = tokens};
         RUN(sett_embedding_grad, &o, &ids.m.buf, &dy.m.buf, &dw.m.buf);
         matrix_fetch(&r, &dw.m);
         for (size_t i = 0; i < dw.n; i++)
@@ -331,19 +331,19 @@ static const struct {
     BAD(softmax, ".dtype is not given: f16, bf16 or f32", .cols = 8),
     BAD(softmax, ".dtype is i32: f16, bf16 or f32", .cols = 8, .dtype = SETT_I32),
     BAD(softmax, ".cols is 0: from 1 to 1048576", .dtype = SETT_F32),
-    BAD(softmax, ".threads: 528 threads are no multiple of 32, the threads of a warp", .dtype = SETT_F32, .cols = 8, .threads = 528),
-    BAD(softmax, ".threads is 2048: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = 2048),
-    BAD(softmax, ".threads is -32: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .threads = -32),
+    BAD(softmax, ".threads: 528 threads are no multiple of 32, the threads of a warp", .dtype = SETT_F32, .cols = 8, .tuning.threads = 528),
+    BAD(softmax, ".threads is 2048: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .tuning.threads = 2048),
+    BAD(softmax, ".threads is -32: from 32 to 1024", .dtype = SETT_F32, .cols = 8, .tuning.threads = -32),
     BAD(rms_norm, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, 32 threads x 16 bytes divide it, and it has at most 160 KiB", .dtype = SETT_F32,
-        .cols = 100, .registers = 2),
+        .cols = 100, .tuning.registers = 2),
     BAD(rms_norm, ".residual is 2: from 0 to 1", .dtype = SETT_F32, .cols = 100, .residual = 2),
-    BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .warps = 33),
-    BAD(layer_norm, ".warps is 2: from 1 to 1", .dtype = SETT_F32, .cols = 4096, .warps = 2),
-    BAD(silu_mul, ".vectors_per_thread is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .vectors_per_thread = 17),
+    BAD(layer_norm, ".warps is 33: from 1 to 32", .dtype = SETT_F32, .cols = 100, .tuning.warps = 33),
+    BAD(layer_norm, ".warps is 2: from 1 to 1", .dtype = SETT_F32, .cols = 4096, .tuning.warps = 2),
+    BAD(silu_mul, ".vectors_per_thread is 17: from 1 to 16", .dtype = SETT_F32, .cols = 100, .tuning.vectors_per_thread = 17),
     BAD(elementwise, ".dtype is i4: f16, bf16, f32, f64 or an integer of 8 to 64 bits", .dtype = SETT_I4),
     BAD(elementwise, ".op is 13: an operation of two numbers that gives a number, SETT_ADD, SETT_MUL, SETT_MAX ...", .dtype = SETT_F32, .op = SETT_LT),
-    BAD(elementwise, ".thr_m x thr_n is 2048: from 1 to 1024", .dtype = SETT_F32, .thr_m = 64),
-    BAD(elementwise, ".thr_m is 65536: from 1 to 1024", .dtype = SETT_F32, .thr_m = 1 << 16, .thr_n = 1 << 16),
+    BAD(elementwise, ".thr_m x thr_n is 2048: from 1 to 1024", .dtype = SETT_F32, .tuning.thr_m = 64),
+    BAD(elementwise, ".thr_m is 65536: from 1 to 1024", .dtype = SETT_F32, .tuning.thr_m = 1 << 16, .tuning.thr_n = 1 << 16),
     BAD(elementwise, ".dtype is tf32: f16, bf16, f32, f64 or an integer of 8 to 64 bits", .dtype = SETT_TF32),
     BAD(elementwise, ".op is 8: an operation of integers, and .dtype is f32", .dtype = SETT_F32, .op = SETT_AND),
     BAD(elementwise, ".op is 20: an operation of floats, and .dtype is i32", .dtype = SETT_I32, .op = SETT_ATAN2),
@@ -355,31 +355,31 @@ static const struct {
     BAD(silu_mul, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
     BAD(row_reduce, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
-    BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .threads = 1 << 29),
+    BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .tuning.threads = 1 << 29),
     BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
     BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2", .dtype = SETT_I8, .c = SETT_I32),
     BAD(gemm_wgmma, ".swiglu is 1: then .scaled is 0", .dtype = SETT_BF16, .swiglu = 1, .scaled = 1),
     BAD(gemm_wgmma, ".swiglu is 1: .dtype is a float then", .dtype = SETT_I8, .swiglu = 1),
-    BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .swiglu = 1, .bn = 192),
-    BAD(gemm_wgmma, ".bn is 72: it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .bn = 72),
-    BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .bn = 192),
-    BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .stages = 4),
-    BAD(gemm_wgmma, ".bm is 24: 128, 64, 32 or 16", .dtype = SETT_BF16, .bm = 24),
-    BAD(gemm_wgmma, ".m is -1: from 0 to 2147483647", .dtype = SETT_BF16, .m = -1),
+    BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .swiglu = 1, .tuning.bn = 192),
+    BAD(gemm_wgmma, ".bn is 72: it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .tuning.bn = 72),
+    BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .tuning.bn = 192),
+    BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .tuning.stages = 4),
+    BAD(gemm_wgmma, ".bm is 24: 128, 64, 32 or 16", .dtype = SETT_BF16, .tuning.bm = 24),
+    BAD(gemm_wgmma, ".m is -1: from 0 to 2147483647", .dtype = SETT_BF16, .tuning.m = -1),
     BAD(attention, ".dtype is f32: f16 or bf16", .dtype = SETT_F32),
     BAD(attention, ".d is 96: 64 or 128", .dtype = SETT_F16, .d = 96),
     BAD(attention, ".exact is 2: from 0 to 1", .dtype = SETT_F16, .exact = 2),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
-    BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .threads = 1025),
+    BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .tuning.threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
-    BAD(vector_reduce, ".blocks is 700: a multiple of the 512 threads", .dtype = SETT_F32, .blocks = 700),
-    BAD(row_reduce, ".threads is 16: from 32 to 1024", .dtype = SETT_F32, .threads = 16),
-    BAD(transpose, ".rows is 5: a divisor of the tile's 64, and tile x rows at most 1024 threads", .dtype = SETT_F32, .rows = 5),
-    BAD(transpose, ".tile is 128: from 1 to 104", .dtype = SETT_F32, .tile = 128),
+    BAD(vector_reduce, ".blocks is 700: a multiple of the 512 threads", .dtype = SETT_F32, .tuning.blocks = 700),
+    BAD(row_reduce, ".threads is 16: from 32 to 1024", .dtype = SETT_F32, .tuning.threads = 16),
+    BAD(transpose, ".rows is 5: a divisor of the tile's 64, and tile x rows at most 1024 threads", .dtype = SETT_F32, .tuning.rows = 5),
+    BAD(transpose, ".tile is 128: from 1 to 104", .dtype = SETT_F32, .tuning.tile = 128),
     BAD(dequantise, ".from is f32: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F32),
-    BAD(dequantise, ".values_per_thread is 7, and must divide the group, which is 128", .dtype = SETT_F32, .values_per_thread = 7),
-    BAD(dequantise, ".values_per_thread is 1: 1 weights of i4 are no whole bytes", .dtype = SETT_F32, .values_per_thread = 1),
-    BAD(dequantise, ".values_per_thread is 2: a group of 4096 takes 2048 threads, and a block has at most 1024", .dtype = SETT_F32, .group = 4096, .values_per_thread = 2),
+    BAD(dequantise, ".values_per_thread is 7, and must divide the group, which is 128", .dtype = SETT_F32, .tuning.values_per_thread = 7),
+    BAD(dequantise, ".values_per_thread is 1: 1 weights of i4 are no whole bytes", .dtype = SETT_F32, .tuning.values_per_thread = 1),
+    BAD(dequantise, ".values_per_thread is 2: a group of 4096 takes 2048 threads, and a block has at most 1024", .dtype = SETT_F32, .group = 4096, .tuning.values_per_thread = 2),
     BAD(embedding_grad, ".cols is 6: a multiple of 4, 16 bytes", .dtype = SETT_F32, .cols = 6),
 };
 
@@ -440,7 +440,7 @@ START_TEST(no_target_or_engine)
         snprintf(want, sizeof want, "sett_kernels_choose: \"%s\" is no target: \"cpu\", \"sm_90a\" ...", none[i]);
         ck_assert_int_eq(sett_kernels_choose(sett_softmax, &o, none[i], &err), SETT_E_ARGUMENT);
         ck_assert_str_eq(err.text, want);
-        ck_assert_int_eq(o.threads, 0);
+        ck_assert_int_eq(o.tuning.threads, 0);
     }
     sett_kernel *k = (sett_kernel *)&o;
     ck_assert_int_eq(sett_kernels_compile(NULL, sett_softmax, &o, NULL, &k, &err), SETT_E_ARGUMENT);
@@ -490,10 +490,10 @@ END_TEST
 /* Who was compiled when the struct ended earlier: what it does not know is as if it were 0, and stays unwritten. */
 START_TEST(an_older_caller)
 {
-    sett_softmax_options o = {.size = offsetof(sett_softmax_options, threads), .dtype = SETT_F32, .cols = 4096, .threads = 12345};
+    sett_softmax_options o = {.size = offsetof(sett_softmax_options, tuning), .dtype = SETT_F32, .cols = 4096, .tuning.threads = 12345};
     ck_assert_msg(!sett_kernels_choose(sett_softmax, &o, NULL, &err), "%s", err.text);
-    ck_assert_int_eq(o.threads, 12345);
-    ck_assert_uint_eq(o.size, offsetof(sett_softmax_options, threads));
+    ck_assert_int_eq(o.tuning.threads, 12345);
+    ck_assert_uint_eq(o.size, offsetof(sett_softmax_options, tuning));
     sett_kernel *k = compiled(sett_softmax, &o);
     sett_kernel_release(k);
 }
@@ -505,25 +505,32 @@ START_TEST(a_choice)
     static const char *const targets[] = {NULL, "cpu", "sm_75", "sm_80", "sm_90a", "sm_100a"};
     for (int t = 0; t < 6; t++)
         for (int i = 0; i < COLUMNS; i++) {
-            sett_rms_norm_options o = {.size = sizeof o, .dtype = SETT_BF16, .cols = columns[i], .rows = i % 2 ? 5 : 0}, again;
+            sett_rms_norm_options o = {.size = sizeof o, .dtype = SETT_BF16, .cols = columns[i], .tuning.rows = i % 2 ? 5 : 0}, again;
             ck_assert_msg(!sett_kernels_choose(sett_rms_norm, &o, targets[t], &err), "%s", err.text);
-            ck_assert(o.threads >= 32 && o.threads % 32 == 0 && o.registers && o.rows == (i % 2 ? 5 : o.rows) && o.cols == columns[i]);
-            ck_assert(t != 2 || o.registers == 1); /* sm_75 has no cp.async */
+            ck_assert(o.tuning.threads >= 32 && o.tuning.threads % 32 == 0 && o.tuning.registers && o.tuning.rows == (i % 2 ? 5 : o.tuning.rows) && o.cols == columns[i]);
+            ck_assert(t != 2 || o.tuning.registers == 1); /* sm_75 has no cp.async */
             again = o;
             ck_assert(!sett_kernels_choose(sett_rms_norm, &again, targets[t], &err) && !memcmp(&o, &again, sizeof o));
         }
 }
 END_TEST
 
-/* Every family is one that `sett warm` takes, and lists each member of its options. */
+/* Every family is one that `sett warm` takes, and lists each member of its options, those of .tuning by their own names. */
 START_TEST(families)
 {
     int n = 0;
     for (const sett_family *f; (f = sett_kernels_family(n)) != NULL; n++) {
         ck_assert(f->size == sizeof *f && f->body && f->name && f->n_params >= 3);
         ck_assert_uint_eq(*(const size_t *)f->defaults, f->user_size);
-        for (int i = 0; i < f->n_params; i++)
-            ck_assert(f->params[i].offset >= sizeof(size_t) && f->params[i].offset + f->params[i].bytes <= f->user_size);
+        uint64_t words = (1ull << sizeof(size_t) / sizeof(int)) - 1; /* that are known: those of .size, and then of each member */
+        for (int i = 0; i < f->n_params; i++) {
+            const sett_family_param *p = &f->params[i];
+            const uint64_t own = 1ull << p->offset / sizeof(int);
+            ck_assert_msg(!strchr(p->name, '.') && p->bytes == sizeof(int) && p->offset + p->bytes <= f->user_size && !(words & own), "%s %s", f->name, p->name);
+            words |= own;
+        }
+        const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
+        ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
     ck_assert_int_eq(n, 13);
     ck_assert_ptr_null(sett_kernels_family(-1));

@@ -216,7 +216,7 @@ START_TEST(softmax_takes_whole_warps)
     if (!f)
         return;
     for (int threads = 512; threads <= 544; threads += 16) {
-        const sett_softmax_options p = {.size = sizeof p, .dtype = SETT_BF16, .cols = 1024, .threads = threads};
+        const sett_softmax_options p = {.size = sizeof p, .dtype = SETT_BF16, .cols = 1024, .tuning.threads = threads};
         const sett_compile_options o = {.size = sizeof o, .user = &p, .user_size = sizeof p};
         void *tape = NULL;
         size_t len;

@@ -11,60 +11,74 @@ extern "C" {
 #endif
 
 /* C = op(A, B) by element, all (M,N), in their own type. Arguments: A, B, C. M is up to 65535 thr_m val_m.
- * dtype: f16, bf16, f32, f64 and the integers of 8 to 64 bits; op: an operation of two operands that gives their
- * type (SETT_ADD, which is 0; SETT_MUL, SETT_MAX ...): SETT_AND to SETT_SHR of integers, SETT_ATAN2 and
- * SETT_COPYSIGN of floats. */
+ * dtype: f16, bf16, f32, f64 and the integers of 8 to 64 bits; op: an operation of two operands that gives
+ * their type (SETT_ADD, which is 0; SETT_MUL, SETT_MAX ...): SETT_AND to SETT_SHR of integers, SETT_ATAN2
+ * and SETT_COPYSIGN of floats. */
+typedef struct sett_elementwise_tuning {
+    int thr_m, thr_n; /* threads of a block along M and N */
+    int val_m;        /* rows that a thread computes, 16 bytes of each */
+} sett_elementwise_tuning;
 typedef struct sett_elementwise_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
     sett_binary_op op;
-    int relu;                /* 1: what is below 0 becomes 0 */
-    int thr_m, thr_n, val_m; /* threads of a block along M and N; rows that a thread computes, 16 bytes of each */
-    int exact;               /* 1: M and N are multiples of thr_m val_m and thr_n x 16 bytes; launches check it */
+    int relu;  /* 1: what is below 0 becomes 0 */
+    int exact; /* 1: M and N are multiples of thr_m val_m and thr_n x 16 bytes, which launches check */
+    sett_elementwise_tuning tuning;
 } sett_elementwise_options;
 SETT_API void sett_elementwise(sett_build *, const void *options);
 SETT_API extern const sett_family sett_elementwise_family;
 
-/* Y = a X + Y. Arguments: X (N), Y (N), a. dtype: f16, bf16, f32, f64; a is of that type, one fma an element. */
+/* Y = a X + Y, one fma an element. Arguments: X (N), Y (N), a, all of dtype.
+ * dtype: f16, bf16, f32, f64. */
+typedef struct sett_axpy_tuning {
+    int threads;            /* of a block */
+    int vectors_per_thread; /* accesses of 16 bytes that a thread makes of each */
+} sett_axpy_tuning;
 typedef struct sett_axpy_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    int threads;            /* of a block */
-    int vectors_per_thread; /* accesses of 16 bytes that a thread makes of each */
+    sett_axpy_tuning tuning;
 } sett_axpy_options;
 SETT_API void sett_axpy(sett_build *, const void *options);
 SETT_API extern const sett_family sett_axpy_family;
 
-/* Y = op over all of X, in one launch and the same bits each time. Arguments: X (N); part (blocks) of Float32,
- * workspace; done (1) of Uint32; Y (1) of Float32. The caller sets done to 0 before the first launch, and each
- * launch leaves it 0. Launches that run at once need a workspace each. No elements give 0 for a sum, +infinity
- * for a minimum, -infinity for a maximum.
+/* Y = op over all of X, in one launch and the same bits each time. Arguments: X (N); part (blocks) of
+ * Float32, workspace; done (1) of Uint32; Y (1) of Float32. The caller sets done to 0 before the first
+ * launch, and each launch leaves it 0. Launches that run at once need a workspace each. No elements give 0
+ * for a sum, +infinity for a minimum, -infinity for a maximum.
  * dtype: f16, bf16, f32; op: SETT_ADD, SETT_MIN, SETT_MAX. */
+typedef struct sett_vector_reduce_tuning {
+    int threads;            /* of a block: a multiple of 32 */
+    int blocks;             /* a multiple of threads, and the length of `part` */
+    int vectors_per_thread; /* accesses of 16 bytes that a thread makes a round */
+} sett_vector_reduce_tuning;
 typedef struct sett_vector_reduce_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
     sett_binary_op op;
-    int threads;            /* of a block: a multiple of 32 */
-    int blocks;             /* a multiple of threads, and the length of `part`; sett_kernels_choose fills it in */
-    int vectors_per_thread; /* accesses of 16 bytes that a thread makes a round */
+    sett_vector_reduce_tuning tuning;
 } sett_vector_reduce_options;
 SETT_API void sett_vector_reduce(sett_build *, const void *options);
 SETT_API extern const sett_family sett_vector_reduce_family;
 
-/* Y = X transposed. Arguments: X (M,N), Y (N,M); with .batched X (B,M,N), Y (B,N,M). M is up to 65535 x .tile, B
- * up to 65535.
+/* Y = X transposed. Arguments: X (M,N), Y (N,M); with .batched X (B,M,N), Y (B,N,M). M is up to 65535 x
+ * .tuning.tile, B up to 65535.
  * dtype: any of 1, 2, 4 or 8 bytes. */
+typedef struct sett_transpose_tuning {
+    int tile; /* rows and columns that a block takes */
+    int rows; /* of a tile that a block moves at once, a divisor of tile; a block has tile x rows threads */
+} sett_transpose_tuning;
 typedef struct sett_transpose_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
     int batched;  /* 1: three modes */
-    int tile;     /* rows and columns that a block takes */
-    int rows;     /* of a tile that a block moves at once, a divisor of tile; a block has tile x rows threads */
     int reserved; /* 0 */
+    sett_transpose_tuning tuning;
 } sett_transpose_options;
 SETT_API void sett_transpose(sett_build *, const void *options);
 SETT_API extern const sett_family sett_transpose_family;

@@ -10,15 +10,18 @@ extern "C" {
 #endif
 
 /* dW[id[i]] += dY[i] for each i: the gradient of an embedding. Arguments: id (N) of Int32, dY (N,cols), dW
- * (V,cols). Atomics add the rows whose id comes twice, in no order; each addition is rounded to dtype. The caller
- * fills dW first. Ids are not checked: one outside 0 to V - 1 writes outside dW.
+ * (V,cols). Atomics add the rows whose id comes twice, in no order; each addition is rounded to dtype. The
+ * caller fills dW first. Ids are not checked: one outside 0 to V - 1 writes outside dW.
  * dtype: f32, f16, bf16. */
+typedef struct sett_embedding_grad_tuning {
+    int tokens; /* of a block */
+} sett_embedding_grad_tuning;
 typedef struct sett_embedding_grad_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    int cols;   /* a row has a multiple of 16 bytes, 16384 at most */
-    int tokens; /* of a block */
+    int cols; /* a row has a multiple of 16 bytes, 16384 at most */
+    sett_embedding_grad_tuning tuning;
 } sett_embedding_grad_options;
 SETT_API void sett_embedding_grad(sett_build *, const void *options);
 SETT_API extern const sett_family sett_embedding_grad_family;

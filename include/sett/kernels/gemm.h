@@ -9,41 +9,46 @@
 extern "C" {
 #endif
 
-/* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to clusters of
- * two blocks. Arguments: A, B, C (M,N), and by options:
- *   .scaled    SA (M) and SB (N) of Float32 behind C: C[m][n] = SA[m] SB[n] (A B^T)[m][n], which 8-bit types want
+/* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to
+ * clusters of two blocks. Arguments: A, B, C (M,N), and by options:
+ *   .scaled    SA (M) and SB (N) of Float32 behind C, for 8-bit types: C[m][n] = SA[m] SB[n] (A B^T)[m][n]
  *   .residual  R (M,N) of C's type before C, which is added; R may be C
- *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that the sums
- *              of both never reach memory
- * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a larger matrix
- * do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a multiple of 16 bytes long;
- * K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements, A, B and C may span more.
+ *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that
+ *              the sums of both never reach memory
+ * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a
+ * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
+ * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
+ * A, B and C may span more.
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine:
  * SETT_E_TARGET. */
+typedef struct sett_gemm_wgmma_tuning {
+    int bm;       /* rows of A of a block's tile. 128: clusters of two blocks share B. 64, 32 or 16, for few
+                   * rows: blocks by themselves */
+    int bn;       /* rows of B of a block's tile: a multiple of 64, up to 256; of .swiglu half are the
+                   * gate's */
+    int stages;   /* tiles of A and B that are loaded ahead */
+    int clusters; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once */
+    int m, n;     /* M and N of most launches, 0: large; bm and bn are chosen by them where they are 0. A
+                   * launch with another M or N gives the same results, and may be slower.
+                   * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
+} sett_gemm_wgmma_tuning;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
     sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
     int scaled;   /* 1: by rows and columns */
-    int bn;       /* rows of B of a block's tile: a multiple of 64, up to 256; of .swiglu half are the gate's */
-    int stages;   /* tiles of A and B that are loaded ahead */
-    int clusters; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
-    int bm;       /* rows of A of a block's tile: 128, whose clusters of two blocks share B; 64, 32 or 16: blocks by
-                   * themselves, for few rows */
-    int m, n;     /* M and N of most launches, 0: large. Where bm or bn is 0 it is chosen by them. A launch with
-                   * another M or N gives the same results, and may be slower. sett_kernels_choose then sets both to
-                   * 0, so that equal tiles are one kernel */
+    sett_gemm_wgmma_tuning tuning;
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 
 /* ---- an epilogue of the caller's ---- */
-/* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 Int32), with .scaled
- * scaled, with .swiglu silu(gate) up, and gives a value of their shape. Then R is added, and the result converted
- * to .c.
+/* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 Int32), with
+ * .scaled scaled, with .swiglu silu(gate) up, and gives a value of their shape. Then R is added, and the
+ * result converted to .c.
  *
  *     static sett_val *relu(const sett_epilogue_tile *at, sett_val *sums, void *user)
  *     {
@@ -56,17 +61,20 @@ SETT_API extern const sett_family sett_gemm_wgmma_family;
  */
 typedef struct sett_epilogue_tile sett_epilogue_tile;
 typedef sett_val *(*sett_gemm_epilogue)(const sett_epilogue_tile *, sett_val *sums, void *user);
-/* sett_gemm_wgmma with an epilogue, from a body of the caller's; epilogue NULL: none. The body declares the
- * parameters that the epilogue reads before this call, and they stand before A. Where the product's extents are
- * theirs too, they have its symbols: sett_sym(b, "M"), "N", "K". .div may be left out, or be any: N becomes a
- * multiple of 16 bytes of .c. Other symbols have other names than LA, LB, LC and LR, the product's strides.
- * An epilogue that gives NULL, or a value of another shape than `sums`, is SETT_E_ARGUMENT at this call's line. */
+/* sett_gemm_wgmma with an epilogue, from a body of the caller's; epilogue NULL: none. The body declares
+ * the parameters that the epilogue reads before this call, and they stand before A. Where the product's
+ * extents are theirs too, they have its symbols: sett_sym(b, "M"), "N", "K". .div may be left out, or be
+ * any: N becomes a multiple of 16 bytes of .c. Other symbols have other names than LA, LB, LC and LR, the
+ * product's strides.
+ * An epilogue that gives NULL, or a value of another shape than `sums`, is SETT_E_ARGUMENT at this call's
+ * line. */
 SETT_API void sett_gemm_wgmma_with_at(
     sett_site, sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
 #define sett_gemm_wgmma_with(b, options, epilogue, user) \
     sett_gemm_wgmma_with_at(SETT_HERE, b, options, epilogue, user)
-/* The part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view (M,N):(0,1), of
- * coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left unread (.pred). */
+/* The part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view
+ * (M,N):(0,1), of coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left
+ * unread (.pred). */
 SETT_API sett_tensor *sett_epilogue_partition_at(sett_site, const sett_epilogue_tile *, sett_tensor *whole);
 #define sett_epilogue_partition(tile, whole) sett_epilogue_partition_at(SETT_HERE, tile, whole)
 
