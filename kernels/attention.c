@@ -222,4 +222,4 @@ void sett_attention(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(d), P(exact)};
-FAMILY_OF(attention, params, "sm_90a");
+FAMILY_OF(attention, params, .only = "sm_90a");

@@ -416,4 +416,4 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n)};
-FAMILY_OF(gemm_wgmma, params, "sm_90a");
+FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

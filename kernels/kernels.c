@@ -163,17 +163,47 @@ static sett_status refused(sett_error *err, const char *function, const char *ke
     return SETT_E_ARGUMENT;
 }
 
+static const kernel *find(sett_body body)
+{
+    for (int i = 0; i < ALL_KERNELS; i++)
+        if (all[i]->family->body == body)
+            return all[i];
+    return NULL;
+}
+
 static sett_status choose(const char *function, sett_body body, const void *user, const char *target, void *options, const kernel **found, sett_error *err)
 {
     choice c;
-    *found = NULL;
-    for (int i = 0; i < ALL_KERNELS && !*found; i++)
-        if (all[i]->family->body == body)
-            *found = all[i];
+    *found = find(body);
     if (!*found)
         return refused(err, function, "", "the body is none of sett/kernels.h");
     settle(*found, user, target, options, &c);
     return *c.why ? refused(err, function, (*found)->family->name, c.why) : SETT_OK;
+}
+
+/* The same where no sett_compile follows, which knows what is no target. */
+static sett_status choose_alone(const char *function, sett_body body, const void *user, const char *target, void *options, const kernel **found, sett_error *err)
+{
+    char why[120];
+    if (!target || is_target(target))
+        return choose(function, body, user, target, options, found, err);
+    snprintf(why, sizeof why, "\"%.60s\" is no target: \"cpu\", \"sm_90a\" ...", target);
+    return refused(err, function, "", why);
+}
+
+const char *sett_kernels_least_target(sett_body body)
+{
+    const kernel *k = find(body);
+    return k ? k->only : NULL;
+}
+
+sett_status sett_kernels_workspace(sett_body body, const void *options, const char *target, size_t *bytes, sett_error *err)
+{
+    _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
+    const kernel *k;
+    sett_status s = choose_alone("sett_kernels_workspace", body, options, target, settled, &k, err);
+    *bytes = !s && k->workspace ? k->workspace(settled) : 0;
+    return s;
 }
 
 sett_status sett_kernels_choose(sett_body body, void *options, const char *target, sett_error *err)
@@ -181,12 +211,7 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
     _Alignas(max_align_t) unsigned char settled[OPTIONS_MOST];
     const kernel *k;
     const size_t given = options ? *(const size_t *)options : 0;
-    char why[120];
-    if (target && !is_target(target)) {
-        snprintf(why, sizeof why, "\"%.60s\" is no target: \"cpu\", \"sm_90a\" ...", target);
-        return refused(err, "sett_kernels_choose", "", why);
-    }
-    sett_status s = choose("sett_kernels_choose", body, options, target, settled, &k, err);
+    sett_status s = choose_alone("sett_kernels_choose", body, options, target, settled, &k, err);
     if (s)
         return s;
     memcpy(settled, &given, sizeof given); /* the caller's */

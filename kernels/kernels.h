@@ -18,6 +18,7 @@ typedef struct kernel {
     const sett_family *family;
     void (*settle)(void *options, choice *);
     const char *only; /* the one target of a GPU that it runs on; NULL: any */
+    size_t (*workspace)(const void *settled); /* bytes; NULL: it has none */
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
     sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__attention;
@@ -29,8 +30,9 @@ extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
 /* A member of .tuning, which manifests know by its own name alone. */
 #define TUNING_PARAM(type_, member_) SETT_FAMILY_PARAM_NAMED(#member_, type_, tuning.member_)
 /* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
-#define FAMILY(kernel_, params_) FAMILY_OF(kernel_, params_, NULL)
-#define FAMILY_OF(kernel_, params_, only_) \
+#define FAMILY(kernel_, params_) FAMILY_OF(kernel_, params_, .only = NULL)
+/* The same, with members of `kernel` that most leave out. */
+#define FAMILY_OF(kernel_, params_, ...) \
     static const sett_##kernel_##_options kernel_##_defaults = {.size = sizeof(sett_##kernel_##_options)}; \
     const sett_family sett_##kernel_##_family = {.size = sizeof(sett_family), \
         .body = sett_##kernel_, \
@@ -42,7 +44,7 @@ extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
         .choose = sett_kernels_choose, \
         .renamed = sett__renamed, \
         .n_renamed = SETT__N_RENAMED}; \
-    const kernel sett__##kernel_ = {&sett_##kernel_##_family, settle, only_}
+    const kernel sett__##kernel_ = {.family = &sett_##kernel_##_family, .settle = settle, __VA_ARGS__}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */
 bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *options);

@@ -18,6 +18,13 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "vectors_per_thread", tune->vectors_per_thread, 1, 16);
 }
 
+/* Of the parts. */
+static size_t workspace(const void *settled)
+{
+    const sett_vector_reduce_options *o = settled;
+    return sizeof(float) * (size_t)o->tuning.blocks;
+}
+
 /* What this thread has of this block's tiles, which lie together. */
 static sett_val *part_of(sett_build *b, const sett_vector_reduce_options *o, sett_tensor *X, sett_val *N)
 {
@@ -73,4 +80,4 @@ void sett_vector_reduce(sett_build *b, const void *user)
 #define P(member_) SETT_FAMILY_PARAM(sett_vector_reduce_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_vector_reduce_options, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(op), TUNED(threads), TUNED(blocks), TUNED(vectors_per_thread)};
-FAMILY(vector_reduce, params);
+FAMILY_OF(vector_reduce, params, .workspace = workspace);

@@ -48,6 +48,13 @@ extern "C" {
  * name. Two versions of the library may choose differently. */
 SETT_API sett_status sett_kernels_choose(
     sett_body, void *options, const char *target_or_null, sett_error *or_null);
+/* The bytes of the workspace that a launch takes (`part` of sett_vector_reduce); 0: it takes none. Options
+ * that are 0 count as sett_kernels_choose fills them in for the target; errors: the same, and then bytes 0. */
+SETT_API sett_status sett_kernels_workspace(
+    sett_body, const void *options, const char *target_or_null, size_t *bytes, sett_error *or_null);
+/* The least target of a GPU that a body of this library runs on; NULL: any. "sm_90a" is also the only one, as
+ * no later GPU has its instructions. The CPU engine runs every body. */
+SETT_API const char *sett_kernels_least_target(sett_body);
 /* Chooses and compiles; target NULL: that of the engine's default device. The kernel is named as its
  * family is. The options are copied. Errors: of sett_kernels_choose and sett_compile. The kernel is NULL
  * then. */

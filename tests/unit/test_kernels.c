@@ -515,6 +515,35 @@ START_TEST(a_choice)
 }
 END_TEST
 
+/* Workspace and target of every kernel, and what is refused. */
+START_TEST(needs)
+{
+    const sett_vector_reduce_options o = {.size = sizeof o, .dtype = SETT_F32}, small = {.size = sizeof small, .dtype = SETT_F32, .tuning = {.threads = 32, .blocks = 96}};
+    const sett_vector_reduce_options odd = {.size = sizeof odd, .dtype = SETT_F32, .tuning = {.blocks = 700}};
+    const sett_axpy_options none = {.size = sizeof none, .dtype = SETT_F32};
+    sett_vector_reduce_options chosen = o;
+    size_t bytes = 1;
+    ck_assert(!sett_kernels_choose(sett_vector_reduce, &chosen, "sm_80", &err));
+    ck_assert(!sett_kernels_workspace(sett_vector_reduce, &o, "sm_80", &bytes, &err) && bytes == 4 * (size_t)chosen.tuning.blocks);
+    ck_assert(!sett_kernels_workspace(sett_vector_reduce, &small, NULL, &bytes, NULL) && bytes == 4 * 96);
+    ck_assert(!sett_kernels_workspace(sett_axpy, &none, NULL, &bytes, &err) && bytes == 0);
+    bytes = 1;
+    ck_assert_int_eq(sett_kernels_workspace(sett_vector_reduce, &odd, NULL, &bytes, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_kernels_workspace: vector_reduce: .blocks is 700: a multiple of the 512 threads");
+    ck_assert_uint_eq(bytes, 0);
+    ck_assert_int_eq(sett_kernels_workspace(sett_axpy, &none, "gpu", &bytes, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_kernels_workspace: \"gpu\" is no target: \"cpu\", \"sm_90a\" ...");
+    ck_assert_int_eq(sett_kernels_workspace(nothing, &none, NULL, &bytes, &err), SETT_E_ARGUMENT);
+    const sett_family *f;
+    for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
+        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention;
+        const char *least = sett_kernels_least_target(f->body);
+        ck_assert_msg(hopper ? least && !strcmp(least, "sm_90a") : !least, "%s", f->name);
+    }
+    ck_assert_ptr_null(sett_kernels_least_target(nothing));
+}
+END_TEST
+
 /* Every family is one that `sett warm` takes, and lists each member of its options, those of .tuning by their own names. */
 START_TEST(families)
 {
@@ -575,6 +604,7 @@ Suite *kernels_suite(void)
     tcase_add_test(t, a_miss_names_its_options);
     tcase_add_test(t, an_older_caller);
     tcase_add_test(t, a_choice);
+    tcase_add_test(t, needs);
     tcase_add_test(t, families);
     tcase_add_test(t, an_ended_build);
     suite_add_tcase(s, t);

@@ -46,9 +46,9 @@ SETT_API void sett_axpy(sett_build *, const void *options);
 SETT_API extern const sett_family sett_axpy_family;
 
 /* Y = op over all of X, in one launch and the same bits each time. Arguments: X (N); part (blocks) of
- * Float32, workspace; done (1) of Uint32; Y (1) of Float32. The caller sets done to 0 before the first
- * launch, and each launch leaves it 0. Launches that run at once need a workspace each. No elements give 0
- * for a sum, +infinity for a minimum, -infinity for a maximum.
+ * Float32, the workspace (sett_kernels_workspace); done (1) of Uint32; Y (1) of Float32. The caller sets
+ * done to 0 before the first launch, and each launch leaves it 0. Launches that run at once need a workspace
+ * each. No elements give 0 for a sum, +infinity for a minimum, -infinity for a maximum.
  * dtype: f16, bf16, f32; op: SETT_ADD, SETT_MIN, SETT_MAX. */
 typedef struct sett_vector_reduce_tuning {
     int threads;            /* of a block: a multiple of 32 */
