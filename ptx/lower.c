@@ -365,8 +365,10 @@ sett_status sett__lower_tape(sett__lower *l)
     l->val = (LLVMValueRef **)calloc(t->n_op + 1u, sizeof(*l->val));
     l->scratch = (LLVMValueRef *)calloc(pool + widest, sizeof(*l->scratch));
     l->used = (uint8_t *)calloc(t->n_op + 1u, 1);
-    if (l->val && l->scratch && l->used && make_function(l)) {
+    l->piece = (sett__piece *)calloc(t->n_op + 1u, sizeof *l->piece);
+    if (l->val && l->scratch && l->used && l->piece && make_function(l)) {
         note_uses(l);
+        sett__join_wgmma(l);
         l->b = LLVMCreateBuilderInContext(l->ctx);
         sett__debug_begin(l);
         walk(l, l->scratch + widest);
@@ -378,7 +380,9 @@ sett_status sett__lower_tape(sett__lower *l)
     free(l->val);
     free(l->scratch);
     free(l->used);
+    free(l->piece);
     l->used = NULL;
+    l->piece = NULL;
     l->val = NULL;
     l->scratch = NULL;
     return l->status;

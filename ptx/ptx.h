@@ -24,6 +24,12 @@ typedef struct sett__frame { /* an open region */
     bool sign;                  /* FOR: of the induction variable */
 } sett__frame;
 
+/* Of a wgmma or its fence: which others are in its piece of assembly (wgmma.c). */
+typedef struct sett__piece {
+    uint32_t products; /* from the op on; 0: it is no product */
+    bool fenced;       /* the fence before them is in it too */
+    bool elsewhere;    /* the op is in the piece of another */
+} sett__piece;
 typedef struct sett__lower {
     const sett__tape *tape;
     const char *name;
@@ -40,6 +46,7 @@ typedef struct sett__lower {
     uint32_t claims; /* assertions so far */
     LLVMValueRef **val;    /* op to its pieces; roots: the pointer */
     uint8_t *used;         /* is an op's result read? */
+    sett__piece *piece;    /* one an op */
     LLVMValueRef *scratch; /* as many as the widest value has elements */
     sett__frame frame[SETT__MAX_DEPTH];
     int depth;
@@ -127,6 +134,7 @@ sett__lower_fn sett__lower_mbarrier, sett__lower_mbarrier_wait, sett__lower_mbar
 sett__lower_fn sett__lower_cluster_sreg, sett__lower_cluster_barrier, sett__lower_proxy, sett__lower_maxnreg;
 /* ---- wgmma.c: products of a warp group, in the background ------------------------------------------------- */
 sett__lower_fn sett__lower_wgmma, sett__lower_desc; /* wgmma: its fence, commit and wait too */
+void sett__join_wgmma(sett__lower *); /* before the walk: decides which of them share a piece of assembly */
 /* ---- tma.c: copies of the bulk engine, and maps ----------------------------------------------------------------- */
 sett__lower_fn sett__lower_map_at, sett__lower_tma_load, sett__lower_tma_store, sett__lower_tma_prefetch, sett__lower_map_prefetch;
 sett__lower_fn sett__lower_bulk_load, sett__lower_bulk_peer, sett__lower_store_async, sett__lower_bulk_store, sett__lower_bulk_group, sett__lower_policy, sett__lower_map_replace, sett__lower_map_copy;

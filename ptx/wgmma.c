@@ -166,7 +166,7 @@ static size_t put_product(call *c, const sett__op *op, unsigned held, char *to)
     return (size_t)(at + sprintf(to + at, ";"));
 }
 
-/* ---- products that follow each other ------------------------------------------------------- */
+/* ---- products that follow each other, decided before the walk ------------------------------------------------------- */
 /* Does the next operation add to the same registers? One piece of assembly has them all then: each costs LLVM as much as many
  * instructions, since it takes and gives a whole accumulator. */
 static bool goes_on(const sett__lower *l, const sett__op *op)
@@ -196,20 +196,34 @@ static bool is_fenced(const sett__lower *l, const sett__op *fence)
            sett__arg_op(l, fence, 0) == sett__arg_op(l, next, 0) && registers(sett__arg_of(l, fence, 0)) == held_by(l, next);
 }
 
-static void products(call *c, const sett__op *op, bool fenced)
+void sett__join_wgmma(sett__lower *l)
+{
+    const sett__op *op = l->tape->op;
+    for (uint32_t i = 0; i < l->tape->n_op; i++) {
+        const bool fenced = is_fenced(l, &op[i]);
+        l->piece[i].elsewhere = fenced;
+        i += fenced;
+        if (op[i].code != SETT__WGMMA)
+            continue;
+        sett__piece *piece = &l->piece[i];
+        *piece = (sett__piece){.products = 1, .fenced = fenced};
+        for (; goes_on(l, &op[i]); piece->products++)
+            l->piece[++i].elsewhere = true;
+    }
+}
+
+static void products(call *c, const sett__op *op, const sett__piece *piece)
 {
     const sett__op *adds = sett__arg_of(c->l, op, 3);
     const unsigned held = held_by(c->l, op), per = REGISTER / (unsigned)sett__dtype_bytes((sett_dtype)sett__mmas[attr(c, op, SETT__AT_WGMMA_ROW)].c);
     give(c, op, 0, (unsigned)attr(c, op, SETT__AT_WGMMA_ACC_AT) / per, held);
     if (adds->code != SETT__CONST || adds->imm)
         tie(c);
-    size_t at = (size_t)sprintf(c->text, fenced ? "wgmma.fence.sync.aligned;\n\t" : "");
-    bool more;
-    do {
-        more = goes_on(c->l, op);
-        at += put_product(c, op++, held, c->text + at);
-        at += (size_t)sprintf(c->text + at, more ? "\n\t" : "");
-    } while (more);
+    size_t at = (size_t)sprintf(c->text, piece->fenced ? "wgmma.fence.sync.aligned;\n\t" : "");
+    for (uint32_t i = 0; i < piece->products; i++) {
+        at += (size_t)sprintf(c->text + at, i ? "\n\t" : "");
+        at += put_product(c, op + i, held, c->text + at);
+    }
     finish(c);
 }
 
@@ -218,17 +232,15 @@ void sett__lower_wgmma(sett__lower *l, const sett__op *op, LLVMValueRef *out)
 {
     (void)out;
     call c;
-    unsigned all = 0, n = 1;
-    const bool first = op == l->tape->op;
-    if (is_fenced(l, op) || (!first && goes_on(l, op - 1)))
-        return; /* in the assembly of the next, or of one before */
+    unsigned all = 0;
+    const sett__piece *piece = &l->piece[op - l->tape->op];
+    if (piece->elsewhere)
+        return;
     for (int k = 0; k < op->n_args; k++)
         all += sett__arg_of(l, op, k)->code == SETT__RMEM ? registers(sett__arg_of(l, op, k)) : 0;
-    while (goes_on(l, op + n - 1))
-        n++;
-    if (begin(&c, l, all, n)) {
+    if (begin(&c, l, all, piece->products ? piece->products : 1)) {
         if (op->code == SETT__WGMMA) {
-            products(&c, op, !first && is_fenced(l, op - 1));
+            products(&c, op, piece);
         } else {
             for (int k = 0; k < op->n_args; k++)
                 give(&c, op, k, 0, registers(sett__arg_of(l, op, k)));
