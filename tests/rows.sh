@@ -4,7 +4,7 @@
 # rows that there were: each table must begin with them. write: adds new rows there. Another SETT__TAPE_VERSION begins the list
 # anew, as older tapes are refused then. lint.sh runs it; tables_planted.sh tests it.
 #
-# A line is a table and a row, of map.def an option and its first bit. Each list of attrs.def is a table; its rows say what a tape means that leaves them out.
+# A line is a table and a row, of map.def and sig.def an option and its first bit. Each list of attrs.def is a table; its rows say what a tape means that leaves them out.
 set -u
 cd "${1:-.}" || exit 1
 kept=tests/abi/tape.rows
@@ -18,6 +18,7 @@ rows() { # a table, its macro: that expands to "@ table row"
     rows ops.def 'OP(name, ...)=@ ops.def name'
     rows mma.def 'MMA(text, ...)=@ mma.def text'
     rows map.def 'MAP_OPTION(name, word, bit, most, first)=@ map.def name:bit'
+    rows sig.def 'PARAM_OPTION(name, bit, first, second)=@ sig.def name:bit'
     rows attrs.def 'ATTR(list, name, text, kind, least, most, usual, words)=@ attrs.def:list name=usual'
 } >"$now"
 

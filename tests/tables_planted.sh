@@ -71,6 +71,9 @@ finds "another meaning of what is left out" 'row 0 was WIDTH=32 and is WIDTH=16'
 clean
 sed 's/^MAP_OPTION(nan, "nan", 4,/MAP_OPTION(nan, "nan", 5,/' lib/tape/map.def >"$tmp/tree/lib/tape/map.def"
 finds "other bits of a tensor map" 'row 2 was nan:4 and is nan:5'
+clean
+sed 's/^PARAM_OPTION(wide, 1, /PARAM_OPTION(wide, 5, /' lib/tape/sig.def >"$tmp/tree/lib/tape/sig.def"
+finds "other bits of a parameter" 'row 1 was wide:1 and is wide:5'
 # A row at the end is no complaint once it is written down, and stays where it is from then on.
 clean
 double mma.def 0

@@ -53,6 +53,24 @@ static void put_exprs(sett__export *x, const char *before, const sett__expr *e, 
     P("}");
 }
 
+static unsigned number_at(const unsigned char *at, size_t size)
+{
+    const void *p = at;
+    return size == 1 ? *at : size == 2 ? *(const uint16_t *)p : *(const uint32_t *)p;
+}
+
+static void put_member(sett__export *x, const sett__member *f, const void *of)
+{
+    const unsigned char *at = (const unsigned char *)of + f->at;
+    P(", .%s = ", f->name);
+    if (!f->size)
+        put_exprs(x, "", (const sett__expr *)(const void *)at, f->n);
+    else if (f->n == 1)
+        P("%u", number_at(at, f->size));
+    for (int k = 0; f->size && f->n > 1 && k < f->n; k++)
+        P("%s%u%s", k ? ", " : "{", number_at(at + k * f->size, f->size), k + 1 < f->n ? "" : "}");
+}
+
 /* ---- the signature ----------------------------------------------------------------------------------------------- */
 static void put_symbols(sett__export *x, const sett__sig *s)
 {
@@ -76,8 +94,10 @@ static void put_params(sett__export *x, const sett__sig *s)
         const sett__param *p = &s->param[i];
         P("        {.name = ");
         put_string(x, p->name);
-        P(", .scalar = %d, .dtype = %d, .access = %d, .wide = %d, .align = %u, .rank = %d, .leaf = %u, .n_leaf = %u, .bytes = %u},\n", p->scalar,
-            p->dtype, p->access, p->wide, (unsigned)p->align, p->rank, (unsigned)p->leaf, (unsigned)p->n_leaf, (unsigned)p->bytes);
+        P(", .scalar = %d, .dtype = %d", p->scalar, p->dtype);
+        for (const sett__member *f = sett__param_options; f->name; f++)
+            put_member(x, f, p);
+        P(", .align = %u, .rank = %d, .leaf = %u, .n_leaf = %u, .bytes = %u},\n", (unsigned)p->align, p->rank, (unsigned)p->leaf, (unsigned)p->n_leaf, (unsigned)p->bytes);
     }
     P("    },\n");
 }
@@ -137,23 +157,6 @@ static void put_claims(sett__export *x, const sett__sig *s)
     P("    },\n");
 }
 
-static unsigned number_at(const unsigned char *at, size_t size)
-{
-    const void *p = at;
-    return size == 1 ? *at : size == 2 ? *(const uint16_t *)p : *(const uint32_t *)p;
-}
-
-static void put_map_field(sett__export *x, const sett__map_field *f, const unsigned char *at)
-{
-    P(", .%s = ", f->name);
-    if (!f->size)
-        put_exprs(x, "", (const sett__expr *)(const void *)at, f->n);
-    else if (f->n == 1)
-        P("%u", number_at(at, f->size));
-    for (int k = 0; f->size && f->n > 1 && k < f->n; k++)
-        P("%s%u%s", k ? ", " : "{", number_at(at + k * f->size, f->size), k + 1 < f->n ? "" : "}");
-}
-
 static void put_maps(sett__export *x, const sett__sig *s)
 {
     P("    .n_map = %u, .map = (sett__map[]){\n", (unsigned)s->n_map);
@@ -161,8 +164,8 @@ static void put_maps(sett__export *x, const sett__sig *s)
         const sett__map *m = &s->map[i];
         P("        {.name = ");
         put_string(x, m->name);
-        for (const sett__map_field *f = sett__map_fields; f->name; f++)
-            put_map_field(x, f, (const unsigned char *)m + f->at);
+        for (const sett__member *f = sett__map_members; f->name; f++)
+            put_member(x, f, m);
         P("},\n");
     }
     P("    },\n");

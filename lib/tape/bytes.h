@@ -19,7 +19,17 @@
 enum { SETT__MAGIC_LEN = 4 };
 enum { HAS_SUB = 1, HAS_ATTRS = 2, HAS_IMM = 4, HAS_N = 8, ARGS_SHIFT = 4, ARGS_MANY = 15 };
 enum { S_WIDE = 1, S_DERIVED = 2 };
-enum { P_SCALAR = 1, P_WIDE = 2, P_RESTRICTED = 4, P_ACCESS_SHIFT = 3, P_ALL = 31, P_STRUCT = P_SCALAR | P_WIDE };
+#define P_BITS(second) (sizeof(second) > 1 ? 3 : 1) /* of an option of sig.def; all of them, and what a scalar says: */
+enum {
+    P_SCALAR = 1, P_STRUCT = 3,
+    P_ALL = P_SCALAR
+#define PARAM_OPTION(name, bit, first, second) | P_BITS(second) << bit
+#include "sig.def"
+};
+static_assert(P_ALL == P_SCALAR
+#define PARAM_OPTION(name, bit, first, second) + (P_BITS(second) << bit)
+#include "sig.def"
+, "options of a parameter share bits");
 enum { SMEM_MORE = 1 << 16, EARLY = 1 << 17, HINTS = 1 << 18, MAPS = 1 << 19 }; /* in the alignment of shared memory: an expression follows; the
                                                               * kernel begins early; how it is launched follows; tensor maps follow */
 enum { L_COOPERATIVE = 1, L_BIG_CLUSTER = 2 };

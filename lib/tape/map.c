@@ -3,7 +3,7 @@
 #include "tape.h"
 #include <stddef.h>
 
-const sett__map_field sett__map_fields[] = {
+const sett__member sett__map_members[] = {
 #define MAP_NUMBER(type, name, most) {#name, offsetof(sett__map, name), sizeof(type), 1},
 #define MAP_OPTION(name, word, bit, most, first) {#name, offsetof(sett__map, name), 1, 1},
 #define MAP_MODE(type, name, least, most_of_0, most, usual) {#name, offsetof(sett__map, name), sizeof(type), SETT__MAP_RANK},

@@ -14,15 +14,10 @@ typedef struct sett__map {
 #define MAP_MODE_EXPR(name, word, from) sett__expr name[SETT__MAP_RANK]; /* before `from` absent */
 #include "map.def"
 } sett__map;
-/* Where a field lies in the struct, for who goes over them all. */
-typedef struct sett__map_field {
-    const char *name;
-    uint8_t at, size, n; /* offset of the first; bytes of one, of an expression 0; how many */
-} sett__map_field;
 /* ---- map.c --------------------------------------------------------------------------------------------- */
 struct sett__sig;
 sett_status sett__map_verify(const struct sett__sig *, const sett__map *, sett_error *);
-extern const sett__map_field sett__map_fields[]; /* all but the name; the last has no name */
+extern const sett__member sett__map_members[]; /* all but the name */
 int sett__map_type(int dtype); /* a CUtensorMapDataType; -1: it has none */
 uint32_t sett__map_bytes(const sett__map *); /* that a box takes in shared memory: its rows begin a swizzle apart */
 #endif

@@ -209,6 +209,14 @@ static bool type_of(sett__parser *p, sett__param *param)
     return n == 1 || SETT__LEX_FAIL(&p->x, "a parameter has one type");
 }
 
+static uint8_t param_option(sett__parser *p, const char *first, const char *second)
+{
+    uint8_t bits = sett__accept_word(&p->x, first) ? 1 : 0;
+    if (*second && sett__accept_word(&p->x, second))
+        bits |= 2;
+    return bits;
+}
+
 /* by: SETT__BY_*, or 0 for a tensor. */
 static bool param_line(sett__parser *p, uint8_t by)
 {
@@ -223,11 +231,8 @@ static bool param_line(sett__parser *p, uint8_t by)
         if (!tuple(p, &param, false) || !sett__expect(&p->x, ":") || !tuple(p, &param, true) ||
             !sett__expect(&p->x, "align") || !sett__lex_u32(&p->x, &param.align, UINT32_MAX))
             return false;
-        param.access = sett__accept_word(&p->x, "read") ? SETT__ACCESS_READ : 0;
-        if (sett__accept_word(&p->x, "write"))
-            param.access |= SETT__ACCESS_WRITE;
-        param.wide = sett__accept_word(&p->x, "wide");
-        param.restricted = sett__accept_word(&p->x, "restrict");
+#define PARAM_OPTION(name, bit, first, second) param.name = param_option(p, first, second);
+#include "sig.def"
     }
     if (!sett__parse_grow(p, (void **)&s->param, &p->cap_param, s->n_param, sizeof *s->param))
         return false;

@@ -412,10 +412,10 @@ static void print_param(sett__sink *out, const sett__sig *s, const sett__param *
         sett__put(out, ":");
         sett__put_modes(out, s, p, true, false);
         sett__putf(out, " align %u", p->align);
-        sett__put(out, p->access & SETT__ACCESS_READ ? " read" : "");
-        sett__put(out, p->access & SETT__ACCESS_WRITE ? " write" : "");
-        sett__put(out, p->wide ? " wide" : "");
-        sett__put(out, p->restricted ? " restrict" : "");
+#define PARAM_OPTION(name, bit, first, second) \
+    sett__put(out, p->name & 1 ? " " first : ""); \
+    sett__put(out, p->name & 2 ? " " second : "");
+#include "sig.def"
     }
     sett__put(out, "\n");
 }

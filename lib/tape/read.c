@@ -129,9 +129,8 @@ static void get_param(struct reader *r, sett__sig *s, sett__param *p, uint32_t *
         p->align = (uint32_t)sett__dtype_bytes((sett_dtype)p->dtype);
         return;
     }
-    p->wide = (bits & P_WIDE) != 0;
-    p->restricted = (bits & P_RESTRICTED) != 0;
-    p->access = (uint8_t)(bits >> P_ACCESS_SHIFT);
+#define PARAM_OPTION(name, bit, first, second) p->name = bits >> bit & P_BITS(second);
+#include "sig.def"
     p->align = (uint32_t)get_max(r, UINT32_MAX);
     p->rank = (uint8_t)get_max(r, SETT__MAX_RANK);
     p->n_leaf = get_count(r, s->n_leaf - *leaves, 3);

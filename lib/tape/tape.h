@@ -40,9 +40,8 @@ typedef struct sett__param {
     const char *name;
     uint8_t scalar; /* SETT__BY_*: passed by value, no leaves */
     uint8_t dtype;
-    uint8_t access; /* SETT__ACCESS_*: what the kernel does with it */
-    uint8_t wide;   /* 1: offsets are 64-bit; 0: the launch checks that cosize is at most 2^31 */
-    uint8_t restricted;
+#define PARAM_OPTION(name, bit, first, second) uint8_t name;
+#include "sig.def"
     uint32_t align; /* bytes, power of two; checked at launch */
     uint8_t rank;   /* top-level modes */
     uint32_t leaf, n_leaf; /* in sig->leaf */
@@ -64,6 +63,12 @@ typedef struct sett__claim {
     const char *types; /* sett_dtype of each operand */
     uint32_t line, op; /* op: its index in the tape */
 } sett__claim;
+/* Where a member of a struct lies, for who goes over those of a table. The last of a list has no name. */
+typedef struct sett__member {
+    const char *name;
+    uint8_t at, size, n; /* offset; bytes of one, 0: a sett__expr; how many */
+} sett__member;
+extern const sett__member sett__param_options[]; /* verify_sig.c: those of sig.def */
 #include "map.h"
 /* What a launch must know. It travels in META, so that no launch needs the tape. The kernel's parameter block holds each param
  * (tensor: 64-bit address; scalar: its type, BOOL as a byte; struct: its bytes), then each symbol (4 bytes, or 8 if wide), at

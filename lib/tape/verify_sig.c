@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold of a signature: a launch and every engine evaluate it without looking back. */
 #include "tape.h"
+#include <stddef.h>
 #include <string.h>
 
 static bool power_of_two(uint64_t x)
@@ -85,19 +86,28 @@ static sett_status verify_layout(const sett__sig *s, const sett__param *p, sett_
     return SETT_OK;
 }
 
+const sett__member sett__param_options[] = {
+#define PARAM_OPTION(name, bit, first, second) {#name, offsetof(sett__param, name), 1, 1},
+#include "sig.def"
+    {NULL, 0, 0, 0},
+};
+
 static sett_status verify_param(const sett__sig *s, const sett__param *p, sett_error *err)
 {
     if (!sett__dtype_valid(p->dtype) || (p->scalar && !scalar_type(p->dtype)))
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: it has no type that can be passed", p->name);
     bool number = p->scalar == SETT__BY_NUMBER ? !p->bytes : p->bytes && p->dtype == SETT_U8 && p->align <= SETT__VALUE_ALIGN;
+    bool given = false, known = true;
+#define PARAM_OPTION(name, bit, first, second) given = given || p->name, known = known && p->name <= (sizeof(second) > 1 ? 3 : 1);
+#include "sig.def"
     if (p->scalar)
-        return p->scalar <= SETT__BY_STRUCT && number && power_of_two(p->align) && !p->n_leaf && !p->rank && !p->access && !p->wide && !p->restricted
+        return p->scalar <= SETT__BY_STRUCT && number && power_of_two(p->align) && !p->n_leaf && !p->rank && !given
                    ? SETT_OK
                    : sett__error(err, SETT_E_VERIFY, "parameter %.100s: a scalar with a tensor's attributes", p->name);
     if (!power_of_two(p->align) || p->align > SETT__MAX_PARAM_ALIGN)
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: alignment %u is not a power of two up to %d", p->name,
             p->align, SETT__MAX_PARAM_ALIGN);
-    if (p->access > (SETT__ACCESS_READ | SETT__ACCESS_WRITE) || p->wide > 1 || p->restricted > 1)
+    if (!known)
         return sett__error(err, SETT_E_VERIFY, "parameter %.100s: unknown attributes", p->name);
     return verify_layout(s, p, err);
 }

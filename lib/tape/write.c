@@ -88,7 +88,10 @@ static void put_param(struct writer *w, const sett__sig *sig, const sett__param 
             put(w, p->align), put(w, p->bytes);
         return;
     }
-    put(w, (p->wide ? P_WIDE : 0u) | (p->restricted ? P_RESTRICTED : 0u) | (uint32_t)p->access << P_ACCESS_SHIFT);
+    uint32_t options = 0;
+#define PARAM_OPTION(name, bit, first, second) options |= (uint32_t)p->name << bit;
+#include "sig.def"
+    put(w, options);
     put(w, p->align);
     put(w, p->rank);
     put(w, p->n_leaf);

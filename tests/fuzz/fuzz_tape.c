@@ -298,18 +298,23 @@ static void of_code(mutator *m)
     }
 }
 
+/* Any field, to a small number or to one near what it was; little endian. */
 static void of_map(mutator *m, sett__map *x)
 {
-    unsigned k = (unsigned)draw(m, SETT__MAP_RANK);
-    switch (draw(m, 7)) {
-    case 0: x->rank = (uint8_t)draw(m, 8); break;
-    case 1: x->dtype = (uint8_t)draw(m, 64); break;
-    case 2: x->box[k] = (uint16_t)number(m, x->box[k]); break;
-    case 3: x->step[k] = (uint8_t)draw(m, 10); break;
-    case 4: x->swizzle = (uint8_t)draw(m, 5); break;
-    case 5: x->nan = (uint8_t)draw(m, 3); break;
-    default: x->param = (uint32_t)draw(m, m->t->sig.n_param + UINT64_C(1));
+    unsigned n = 0;
+    while (sett__map_members[n].name)
+        n++;
+    const sett__member *f = &sett__map_members[draw(m, n)];
+    unsigned char *at = (unsigned char *)x + f->at + (f->size ? f->size : sizeof(sett__expr)) * draw(m, f->n);
+    int64_t was = 0;
+    if (!f->size) {
+        const sett__expr *from = any_expr(m);
+        memcpy(at, from, sizeof *from);
+        return;
     }
+    memcpy(&was, at, f->size);
+    const int64_t now = draw(m, 2) ? (int64_t)draw(m, 10) : number(m, was);
+    memcpy(at, &now, f->size);
 }
 
 static void of_sig(mutator *m)
