@@ -515,6 +515,19 @@ START_TEST(a_choice)
 }
 END_TEST
 
+/* A row of 128 KiB waits in shared memory where a block may have so much. */
+START_TEST(a_choice_by_shared_memory)
+{
+    static const struct {
+        const char *target;
+        int registers;
+    } has[] = {{"cpu", 2}, {"sm_75", 1}, {"sm_80", 2}, {"sm_86", 1}, {"sm_87", 2}, {"sm_88", 1}, {"sm_89", 1}, {"sm_90a", 2}, {"sm_103a", 2}, {"sm_110a", 2}, {"sm_121a", 1}};
+    sett_rms_norm_options o = {.size = sizeof o, .dtype = SETT_BF16, .cols = 65536};
+    ck_assert_msg(!sett_kernels_choose(sett_rms_norm, &o, has[_i].target, &err), "%s", err.text);
+    ck_assert_msg(o.tuning.registers == has[_i].registers, "%s: %d", has[_i].target, o.tuning.registers);
+}
+END_TEST
+
 /* Workspace and target of every kernel, and what is refused. */
 START_TEST(needs)
 {
@@ -604,6 +617,7 @@ Suite *kernels_suite(void)
     tcase_add_test(t, a_miss_names_its_options);
     tcase_add_test(t, an_older_caller);
     tcase_add_test(t, a_choice);
+    tcase_add_loop_test(t, a_choice_by_shared_memory, 0, 11);
     tcase_add_test(t, needs);
     tcase_add_test(t, families);
     tcase_add_test(t, an_ended_build);
