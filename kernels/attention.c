@@ -19,19 +19,65 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "exact", o->exact, 0, 1);
 }
 
-typedef struct parts {
+typedef struct parts parts;
+typedef struct flash flash;
+
+/* The keys of a block, by tiles of KEYS: from tile `first` on, `tiles` of them, and no key from `end` on. */
+typedef struct bounds {
+    sett_arg first;
+    sett_val *tiles, *end;
+} bounds;
+
+/* A kind of attention. A mask is its bounds, outside which keys are not even loaded, and a score, which gives -INFINITY to a key that
+ * its query does not see. */
+typedef struct hooks {
+    bounds (*bounds)(const parts *);
+    sett_val *(*score)(const flash *, sett_val *s, sett_val *tile);            /* of S = Q K^T, before it is scaled */
+    sett_tensor *(*source)(const parts *, sett_tensor *tiles, sett_val *tile); /* the box of a tile of K or V */
+} hooks;
+
+struct parts {
     const sett_attention_options *o;
+    const hooks *by;
     sett_tensor *q, *k, *v; /* shared memory: (ROWS,d), (KEYS,d,STAGES), (d,KEYS,STAGES) */
     sett_tma *tq, *tk, *tv, *to;
     sett_pipeline *query, *keys, *values;
-    sett_val *m, *head, *batch, *N, *tiles; /* of keys; the last one first, which alone may end in the middle */
-    sett_arg group;                         /* heads of Q that share one of K and V */
-} parts;
+    sett_val *m, *head, *batch, *N;
+    bounds seen;
+    sett_arg group; /* heads of Q that share one of K and V */
+};
 
-static void load(sett_tma *tma, sett_tensor *tiles, sett_val *i, sett_tensor *ring, sett_pipeline_state *put)
+/* The i-th tile of keys: the last one first, which alone may end in the middle. */
+static sett_val *tile_at(const parts *t, sett_arg i)
+{
+    return sett_add(sett_sub(sett_sub(t->seen.tiles, i), 1), t->seen.first);
+}
+
+/* ---- hooks -------------------------------------------------------------------------------------------- */
+static bounds all_keys(const parts *t)
+{
+    return (bounds){.first = SETT_A(0), .tiles = sett_floordiv(sett_add(t->N, KEYS - 1), KEYS), .end = t->N};
+}
+
+static sett_val *same_score(const flash *f, sett_val *s, sett_val *tile)
+{
+    (void)f, (void)tile;
+    return s;
+}
+
+static sett_tensor *in_order(const parts *t, sett_tensor *tiles, sett_val *tile)
+{
+    (void)t;
+    return sett_slice(tiles, ALL, ALL, tile);
+}
+
+static const hooks without_mask = {.bounds = all_keys, .score = same_score, .source = in_order};
+
+/* ---- the warp that loads ------------------------------------------------------------------------------ */
+static void load(const parts *t, sett_tma *tma, sett_tensor *tiles, sett_val *tile, sett_tensor *ring, sett_pipeline_state *put)
 {
     sett_pipeline_state *stage = sett_producer_acquire_and_advance(put);
-    sett_tma_load(tma, sett_slice(tiles, ALL, ALL, i), sett_slice(ring, ALL, ALL, sett_pipeline_stage(stage)), sett_pipeline_barrier(stage));
+    sett_tma_load(tma, t->by->source(t, tiles, tile), sett_slice(ring, ALL, ALL, sett_pipeline_stage(stage)), sett_pipeline_barrier(stage));
 }
 
 static void produce(sett_build *b, const parts *t)
@@ -42,21 +88,23 @@ static void produce(sett_build *b, const parts *t)
     sett_arg shared = sett_divmod(t->head, sett_make_fast_divmod(b, t->group)).quotient;
     sett_tensor *gK = sett_local_tile(sett_tma_tensor(t->tk), T(KEYS, t->o->d), T(ALL, 0, shared, t->batch));
     sett_tensor *gV = sett_local_tile(sett_tma_tensor(t->tv), T(t->o->d, KEYS), T(0, ALL, shared, t->batch));
-    sett_for (b, i, 0, t->tiles, 1) {
-        sett_val *tile = sett_sub(sett_sub(t->tiles, i), 1);
-        load(t->tk, gK, tile, t->k, keys);
-        load(t->tv, gV, tile, t->v, values);
+    sett_for (b, i, 0, t->seen.tiles, 1) {
+        sett_val *tile = tile_at(t, SETT_A(i));
+        load(t, t->tk, gK, tile, t->k, keys);
+        load(t, t->tv, gV, tile, t->v, values);
     }
 }
 
-typedef struct flash {
+/* ---- the warp groups that multiply -------------------------------------------------------------------- */
+struct flash {
     const parts *t;
     sett_tiled_mma *qk, *pv;
     sett_thr_mma *qk_mine, *pv_mine;
     sett_tensor *s[2], *p, *o, *max, *sum; /* registers: S of the first keys, and of the others */
+    sett_tensor *crd; /* (query, key) of the elements of S, within the tile */
     sett_pipeline_state *keys, *values;
     double scale; /* log2(e) / sqrt(d) */
-} flash;
+};
 
 static void scores(sett_build *b, const flash *f, sett_tensor *s)
 {
@@ -103,20 +151,22 @@ static void keep(const flash *f, sett_val *p) /* the same registers in half the 
     sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
 }
 
-static void loop(sett_build *b, const flash *f)
+static void loop(sett_build *b, flash *f)
 {
-    sett_val *fade, *left = sett_sub(f->t->N, sett_mul(sett_sub(f->t->tiles, 1), KEYS));
-    sett_tensor *crd = sett_partition_C(sett_get_slice(f->qk, sett_thread_idx(b, 0)), sett_identity_tensor(b, ROWS, KEYS));
+    const parts *t = f->t;
+    sett_val *fade, *last = tile_at(t, SETT_A(0)), *left = sett_sub(t->seen.end, sett_mul(last, KEYS));
+    f->crd = sett_partition_C(sett_get_slice(f->qk, sett_thread_idx(b, 0)), sett_identity_tensor(b, ROWS, KEYS));
     scores(b, f, f->s[0]);
     sett_mma_wait(b, 0);
     sett_consumer_release(f->keys), sett_pipeline_advance(f->keys);
-    keep(f, softmax(f, sett_where(sett_elem_less(crd, T(ALL, left)), sett_load(f->s[0]), -INFINITY), &fade)); /* keys past the end weigh nothing */
-    sett_for (b, i, 1, f->t->tiles, 1) {
+    sett_val *within = sett_where(sett_elem_less(f->crd, T(ALL, left)), t->by->score(f, sett_load(f->s[0]), last), -INFINITY);
+    keep(f, softmax(f, within, &fade)); /* keys past the end weigh nothing */
+    sett_for (b, i, 1, t->seen.tiles, 1) {
         scores(b, f, f->s[1]);           /* in flight: S of the next keys, */
         update(b, f);                    /* and O += P V of these */
         sett_mma_wait(b, 1);             /* S has come */
         sett_consumer_release(f->keys), sett_pipeline_advance(f->keys);
-        sett_val *p = softmax(f, sett_load(f->s[1]), &fade);
+        sett_val *p = softmax(f, t->by->score(f, sett_load(f->s[1]), tile_at(t, SETT_A(i))), &fade);
         sett_mma_wait(b, 0);             /* O and P are free */
         sett_consumer_release(f->values), sett_pipeline_advance(f->values);
         sett_store(f->o, sett_mul(sett_load(f->o), fade));
@@ -203,7 +253,8 @@ void sett_attention(sett_build *b, const void *user)
     sett_tensor *O = param(b, "O", &o, B, SETT_A(sett_mul(group, HK)), M); /* so launches check that HK divides H */
     sett_grid(b, sett_ceil_div(M, ROWS), H, B);
     sett_block(b, 2 * ROWS + GROUP);
-    parts t = {.o = &o, .m = sett_block_idx(b, 0), .head = sett_block_idx(b, 1), .batch = sett_block_idx(b, 2), .group = group, .N = N, .tiles = sett_floordiv(sett_add(N, KEYS - 1), KEYS)};
+    parts t = {.o = &o, .by = &without_mask, .m = sett_block_idx(b, 0), .head = sett_block_idx(b, 1), .batch = sett_block_idx(b, 2), .group = group, .N = N};
+    t.seen = t.by->bounds(&t);
     t.q = sett_make_smem_tensor(b, o.dtype, sett_smem_layout(b, o.dtype, SETT_K_MAJOR, ROWS, o.d), 1024);
     t.k = sett_make_smem_tensor(b, o.dtype, sett_smem_layout(b, o.dtype, SETT_K_MAJOR, KEYS, o.d, STAGES), 1024);
     t.v = sett_make_smem_tensor(b, o.dtype, sett_smem_layout(b, o.dtype, SETT_MN_MAJOR, o.d, KEYS, STAGES), 1024);
