@@ -12,7 +12,7 @@
  * access is always one piece. */
 #ifndef SETT_PTX_H
 #define SETT_PTX_H
-#include "lib/tape/tape.h"
+#include "lib/tape/ops.h"
 #include "plug/compiler.h"
 #include "compat.h"
 

@@ -56,6 +56,13 @@ printf '#include "lib/tape/inside.h"\n' >>"$tmp/tree/lib/build/high.c"
 finds "an include past the face" 'lib/build/high.c:4: lib/build includes lib/tape/inside.h, which is not the face of lib/tape'
 
 clean
+echo 'int sett__own;' >"$tmp/tree/lib/tape/other.h"
+printf '#include "lib/tape/other.h"\n' >>"$tmp/tree/lib/build/high.c"
+finds "an include past both faces" 'lib/build/high.c:4: lib/build includes lib/tape/other.h, which is not the face of lib/tape'
+echo 'face lib/tape/other.h: shown too' >>"$tmp/table"
+said=$(check) || { printf 'rooms_planted: a second face that the table names:\n%s\n' "$said" && bad=1; }
+
+clean
 echo '' >"$tmp/tree/lib/tape/inside.h"
 printf '#include "inside.h"\n' >>"$tmp/tree/lib/tape/tape.h"
 finds "a face with an inside.h" 'lib/tape/tape.h:2: a face includes an inside.h'

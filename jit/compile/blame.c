@@ -2,6 +2,7 @@
 /* Whose PTX an assembler refuses: it names a line of the PTX, the code generator has marked what a user wrote there, and the
  * tape knows the line of C. */
 #include "compile.h"
+#include "lib/tape/ops.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #define SETT_JIT_COMPILE_FACE_H
 #include "jit/asm/asm.h"
 #include "jit/kernel/kernel.h"
-#include "lib/tensor/tensor.h"
 #include "plug/compiler.h"
 
 /* ---- the engine: what sett_engine_close ends ------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a compile asks for, and what its body records: a tape, its report and its keys. */
 #include "inside.h"
+#include "lib/tensor/tensor.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "jit/cache/cache.h"
 #include "jit/cuda/cuda.h"
 #include "jit/sim/sim.h"
-#include "lib/build/build.h"
 #include <sett/launch.h>
 
 /* ---- meta.c: what a launch must know, beside the code ---------------------------------------------- */

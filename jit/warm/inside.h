@@ -10,6 +10,7 @@
 #define SETT_JIT_WARM_H
 #include "jit/compile/compile.h"
 #include "jit/launch/launch.h"
+#include <limits.h>
 #include <sett/warm.h>
 
 /* ---- manifest.c --------------------------------------------------------------------- */

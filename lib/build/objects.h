@@ -2,7 +2,7 @@
 /* The objects that live in a build, and the build itself. */
 #ifndef SETT_LIB_BUILD_OBJECTS_H
 #define SETT_LIB_BUILD_OBJECTS_H
-#include "lib/tape/tape.h"
+#include "lib/tape/ops.h"
 #include <sett/struct.h>
 
 /* Who called: the build, the line, the public function. */

@@ -13,7 +13,7 @@
  * write.c writes them, read.c reads them back and trusts nothing. Here is what both must agree on. */
 #ifndef SETT_TAPE_BYTES_H
 #define SETT_TAPE_BYTES_H
-#include "tape.h"
+#include "ops.h"
 
 #define SETT__MAGIC "sett" /* without the closing NUL */
 enum { SETT__MAGIC_LEN = 4 };

@@ -7,7 +7,7 @@
  * (53 >= 2*11 + 2), and fma goes through a sum rounded to odd. A NaN result of arithmetic is
  * always the one that the GPU gives (see lib.h); for Float64, where GPUs keep a payload, the
  * default quiet NaN. Negation, magnitude, selection and bitcasts move bits and keep payloads. */
-#include "tape.h"
+#include "ops.h"
 #include <fenv.h>
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roots of registers in the background: the states, and the events between them. */
-#include "tape.h"
+#include "ops.h"
 
 enum { MOST_AGE = 255 };
 

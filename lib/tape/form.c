@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operands of operations of class FORM: what the strings of ops.def say. */
-#include "tape.h"
+#include "ops.h"
 #include <string.h>
 
 #define FORM_ROW(name, text, words) {text, words},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts that ops carry: formats of printf, and inline PTX. */
-#include "tape.h"
+#include "ops.h"
 #include <string.h>
 
 char sett__next_conversion(const char **p, int *longs)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which ops of a tape open and close one region, what a target must have for all of them, what its assertions say. */
-#include "tape.h"
+#include "ops.h"
 #include <stdlib.h>
 #include <string.h>
 

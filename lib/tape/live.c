@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many registers a thread of a tape needs at least: the values that are live at the widest point. tests/unit/test_report.c holds it
  * against what the assembler says. */
-#include "tape.h"
+#include "ops.h"
 #include <stdlib.h>
 
 /* Each quarter of a multiprocessor has as many, and the warps of all blocks that it must hold are dealt to the quarters in turn. */

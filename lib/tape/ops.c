@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of what the operations and their attributes are. */
-#include "tape.h"
+#include "ops.h"
 
 const sett__op_info sett__ops[SETT__N_CODES] = {
 #define OP(name, text, cls, attributes, types, flags, sm, ptx) {text, types, SETT__C_##cls, SETT__LIST_##attributes, flags, sm, ptx},

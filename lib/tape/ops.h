@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of tape.h: an operation, the codes of ops.def, and what their flags and attributes say. Included there alone. */
+/* The operations: the codes of ops.def, and what their flags, attributes, operands and matrices are. It has what expands the tables, so that
+ * a new row recompiles who looks into operations, and no one else: tape.h does not include it. */
 #ifndef SETT_OPS_H
 #define SETT_OPS_H
+#include "tape.h"
 
 enum { /* op flags in ops.def */
     SETT__P = 1,  /* pure: may be merged, moved out of regions and dropped */
@@ -40,19 +42,6 @@ sett_dtype sett__sreg_type(int sub);              /* print.c: U32 or U64 */
 const char *sett__sub_word(sett__code, int sub);  /* print.c: the word for sub; NULL: it has none */
 #define SETT__DESC_BYTES 262128 /* the most that a descriptor holds */
 #define SETT__MAX_GROUPS 255 /* groups that a wait may leave in flight */
-typedef struct sett__op {
-    uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
-    uint8_t sub;
-    uint8_t n_attrs;     /* words of attributes, behind the operands; the others are as usual */
-    uint32_t n;          /* elements of the result; 0: none, or an unsized root */
-    uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
-    uint16_t n_args;
-    uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
-    uint32_t site;       /* in tape->site; SETT__NONE: unknown */
-    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR, LOOP: its END; WHILE: its LOOP; END: its opener (of an arm, the ELSE). Filled by the reader.
-                          * While recording: the serial of the region that the op lives in */
-    int64_t imm;
-} sett__op;
 
 /* ---- matrix products: mma.def -------------------------------------------------------- */
 enum { SETT__WARP = 32, SETT__WARP_GROUP = 128 };
@@ -146,4 +135,9 @@ static inline int32_t sett__attr(const uint32_t *arg, const sett__op *op, int ro
 }
 /* The constant of a place of a FORM: of the first imm, of the others the attributes that have no text, in order. */
 int64_t sett__form_offset(const uint32_t *arg, const sett__op *op, uint32_t place);
+/* ---- eval.c: one op on constants ------------------------------------------------------------------------- */
+/* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
+ * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
+ * not folded (approximations). */
+bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, const uint64_t *in, int n_in, uint64_t *out);
 #endif

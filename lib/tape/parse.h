@@ -2,7 +2,7 @@
 /* What the two halves of the tape's parser share: parse.c the ops, parse_sig.c the signature. */
 #ifndef SETT_PARSE_H
 #define SETT_PARSE_H
-#include "tape.h"
+#include "ops.h"
 
 typedef struct sett__parser {
     sett__lex x;

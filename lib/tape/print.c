@@ -13,7 +13,7 @@
  *
  * A result is written with its type (x and its count of elements); a value is called by the
  * number of its op. Attributes stand at the end, in the order of attrs.def. `;` begins a comment. */
-#include "tape.h"
+#include "ops.h"
 #include <string.h>
 
 static void print_value(sett__sink *out, uint32_t id)

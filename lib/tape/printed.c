@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a printf format prints of operands that are given as bits, and the report of an assertion that failed. */
-#include "tape.h"
+#include "ops.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

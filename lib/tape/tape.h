@@ -9,9 +9,22 @@
 
 /* ---- tape: the data ---------------------------------------------------------------- */
 #define SETT__TAPE_VERSION 2
-#include "ops.h"
-#include "flight.h"
 #include "xcode.h"
+
+typedef struct sett__op { /* as ops.def has it: see ops.h */
+    uint8_t code, dtype; /* dtype of the result's elements (of a root: its declared ones); 0: no result */
+    uint8_t sub;
+    uint8_t n_attrs;     /* words of attributes, behind the operands; the others are as usual */
+    uint32_t n;          /* elements of the result; 0: none, or an unsized root */
+    uint32_t args;       /* first operand in tape->arg: an op index, or SETT__NONE */
+    uint16_t n_args;
+    uint16_t depth;      /* of open regions; filled by the reader, not serialised. While recording: where it lives */
+    uint32_t site;       /* in tape->site; SETT__NONE: unknown */
+    uint32_t other;      /* IF: its ELSE or END; ELSE, FOR, LOOP: its END; WHILE: its LOOP; END: its opener (of an arm, the ELSE). Filled by the reader.
+                          * While recording: the serial of the region that the op lives in */
+    int64_t imm;
+} sett__op;
+#include "flight.h"
 
 typedef struct sett__symbol {
     const char *name;
@@ -202,15 +215,7 @@ sett_status sett__target_gives(const sett__tape *, const char *target, int sm, s
  * target. */
 int sett__target_isa(const char *target, int min_ptx);
 int sett__tape_isa(const sett__tape *, const char *target);
-
-/* ---- eval.c: one op on constants ------------------------------------------------------------------ */
-/* Bits in, bits out, bit for bit as the engines compute. dtype: the operands' type
- * (CONVERT: source type; sub carries nothing, to is the result's type). False: this op is
- * not folded (approximations). */
-bool sett__eval(sett__code, sett_dtype dtype, sett_dtype to, const uint64_t *in, int n_in, uint64_t *out);
-
 #include "inline_text.h"
-
 /* ---- expr.c --------------------------------------------------------------------------------------------- */
 /* sym: one value a symbol; scalar: one value a param (integers only). False: overflow, division by zero. */
 bool sett__expr_eval(const sett__sig *, sett__expr, const int64_t *sym, const int64_t *scalar, int64_t *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The targets that are known: what their blocks may use, and the PTX ISA that each needs. */
-#include "tape.h"
+#include "ops.h"
 #include <stdio.h>
 #include <string.h>
 

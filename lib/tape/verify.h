@@ -2,7 +2,7 @@
 /* What the rules of verify.c, verify_form.c and their neighbours stand on. */
 #ifndef SETT_TAPE_VERIFY_H
 #define SETT_TAPE_VERIFY_H
-#include "tape.h"
+#include "ops.h"
 
 enum { SETT__MAX_MBARRIERS = 256 }; /* roots of them */
 typedef struct sett__verifier {

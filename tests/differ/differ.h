@@ -7,7 +7,7 @@
  * undefined; the model holds it to that, so that a case which breaks this is a defect of the generator. */
 #ifndef SETT_TESTS_DIFFER_H
 #define SETT_TESTS_DIFFER_H
-#include "lib/tape/tape.h"
+#include "lib/tape/ops.h"
 #include <inttypes.h>
 
 enum { STMTS = 768, ARGS = 8, WIDEST = 17, THREADS = 130, BLOCKS = 40, BUFFERS = 8, ROOTS = 12, NO_ARG = -1 };

@@ -2,6 +2,7 @@
 /* Arithmetic on rows: one element of a value for all lanes. */
 #ifndef SETT_JIT_SIM_ROWS_H
 #define SETT_JIT_SIM_ROWS_H
+#include "lib/tape/ops.h"
 #include "tensor_core.h"
 
 #define WARP 32
