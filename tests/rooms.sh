@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The table of rooms (rooms.txt), enforced twice: by what files include, and by the symbols that the objects take from each
-# other. Also: no face, inside.h or header that they include over 250 lines, no face that includes an inside.h, at most 8 files in one circle of a room.
+# other, public headers and their types too. Also: no member of a build that lib/build does not use, no face, inside.h or header that they include over 250 lines, no face that includes an inside.h, at most 8 files in one circle of a room.
 # rooms_planted.sh tests this script.
 #   tests/rooms.sh [build folder] [table] [root of the sources]
 set -u
@@ -152,6 +152,44 @@ done) | sort -u >"$tmp/pointers"
 while read -r r name; do
     grep -q "^pointer $name $r:" "$table" || echo "$r/$(basename "$r").h: $name holds a function of its user's and is not in $table"
 done <"$tmp/pointers" >>"$tmp/bad"
+
+# ---- public headers and their types -----------------------------------------------------------------------------
+# A public header belongs to a room, the lowest that may include it; a face, with the headers of its room that it includes, names no type
+# of a header that belongs to a room above.
+awk '$1 == "header" {print $2, $3}' "$table" >"$tmp/headers"
+(cd "$root" && find lib jit ptx remote plug -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | sort | xargs grep -noE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<sett/[^>]*>') |
+    sed -E 's/^([^:]*):([0-9]+):.*<([^>]*)>/\1 \2 \3/' |
+    awk -v may="$tmp/may" -v headers="$tmp/headers" '
+        BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}
+               while ((getline line <headers) > 0) {split(line, x, " "); of[x[1]] = x[2]}}
+        function room_of(f,   d) {d = f; do sub("/[^/]*$", "", d); while (d != "" && !(d in room) && d ~ "/"); return d}
+        {r = room_of($1)}
+        r == "plug" {next} # interfaces on the public headers
+        $3 == "sett/sett.h" {print $1 ":" $2 ": includes the umbrella sett/sett.h; name the headers that it uses"; next}
+        !($3 in of) {print $1 ":" $2 ": includes " $3 ", which has no room in the table"; next}
+        !((r, of[$3]) in ok) {print $1 ":" $2 ": " r " includes " $3 " of " of[$3] ", which it may not use"}' >>"$tmp/bad"
+(cd "$root" && while read -r h r; do
+    [ ! -f "include/$h" ] || sed -nE 's/^typedef (struct|enum|union) .*[ *](sett_[a-z0-9_]+);.*/\2/p; s/^\} (sett_[a-z0-9_]+);.*/\1/p; s/^typedef [^(]*\( *\*(sett_[a-z0-9_]+)\).*/\1/p' "include/$h" | sed "s|\$| $r|"
+done <"$tmp/headers") | sort -u >"$tmp/types"
+(cd "$root" && for r in $(awk '$1 ~ "/" {print $1}' "$tmp/may" | sort -u); do
+    for h in $(own_headers "$r"); do
+        sed -E 's|//.*||; s|/\*[^*]*\*/||g; s/^ \*.*//; s/^\/\*.*//; s/struct sett_[a-z0-9_]+//g' "$h" | grep -noE '\bsett_[a-z0-9_]+' | sed "s|^|$r $h:|; s|:\(sett_\)| \1|"
+    done
+done) | sort -u | awk -v may="$tmp/may" -v types="$tmp/types" '
+    BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1}
+           while ((getline line <types) > 0) {split(line, x, " "); of[x[1]] = of[x[1]] " " x[2]}}
+    $3 in of {n = split(of[$3], o, " "); fine = 0; for (i = 1; i <= n; i++) fine += ($1, o[i]) in ok; if (!fine) print $2 ": " $1 " names " $3 " of" of[$3] ", which it may not use"}' >>"$tmp/bad"
+
+# ---- members of the build -----------------------------------------------------------------------------------------
+# What lib/build keeps and does not use itself belongs to a room above, which has a slot for it (lib/build/slot.c).
+(cd "$root" && for h in lib/build/*.h; do
+    [ ! -f "$h" ] || awk '/^struct sett_build \{/ {in_it = 1; next} in_it && /^\};/ {exit} in_it' "$h"
+done) | sed -E 's|/\*.*||; s|^ *\*.*||' | tr '\n' ' ' | tr ';' '\n' | sed -E 's/\[[^]]*\]//g; s/^ *//' |
+    awk 'NF {sub(/^(const |struct |unsigned )*[A-Za-z_0-9]+ +/, ""); n = split($0, m, ","); for (i = 1; i <= n; i++) {gsub(/[ *]/, "", m[i]); if (m[i] != "") print m[i]}}' |
+    while read -r m; do
+        (cd "$root" && cat lib/build/*.c lib/build/inside.h 2>/dev/null) | grep -qE "(->|\.)$m\b" || grep -q "^member $m:" "$table" ||
+            echo "lib/build: struct sett_build has $m, which no file of lib/build uses: it belongs in a slot of the room that does"
+    done >>"$tmp/bad"
 
 [ -s "$tmp/bad" ] || exit 0
 cat "$tmp/bad"

@@ -14,7 +14,8 @@ here=$(pwd)
 clean() {
     rm -rf "$tmp/tree" "$tmp/table"
     mkdir -p "$tmp/tree"
-    (cd "$tmp/tree" && mkdir -p lib/tape lib/build jit/cache jit/kernel ptx remote plug
+    (cd "$tmp/tree" && mkdir -p lib/tape lib/build jit/cache jit/kernel ptx remote plug include/sett
+    echo 'typedef struct sett_graph sett_graph;' >include/sett/graph.h
     echo 'int sett__low(void);' >lib/tape/tape.h
     echo 'int sett__high(void);' >lib/build/build.h
     echo 'int sett__cache(int); typedef void sett__cache_use(int); typedef void *sett__elsewhere;' >jit/cache/cache.h
@@ -28,7 +29,7 @@ clean() {
 check() { # compiles the tree and holds it against its table
     rm -rf "$tmp/obj"
     (cd "$tmp/tree" && find . -name '*.c' | while read -r f; do
-        mkdir -p "$tmp/obj/ptx" "$tmp/obj/remote" "$tmp/obj/$(dirname "$f")" && $cc -iquote . -idirafter . -ffunction-sections -c "$f" -o "$tmp/obj/${f%.c}.o" || echo "$f does not compile"
+        mkdir -p "$tmp/obj/ptx" "$tmp/obj/remote" "$tmp/obj/$(dirname "$f")" && $cc -iquote . -idirafter . -Iinclude -ffunction-sections -c "$f" -o "$tmp/obj/${f%.c}.o" || echo "$f does not compile"
     done)
     "$here/tests/rooms.sh" "$tmp" "$tmp/table" "$tmp/tree"
 }
@@ -168,6 +169,24 @@ finds "an .inc that includes a room above" 'lib/tape/rows.inc:1: lib/tape includ
 clean
 printf '#include "lib/build/build.h"\n' >"$tmp/tree/lib/tape/rows.def"
 finds "a .def that includes a room above" 'lib/tape/rows.def:1: lib/tape includes lib/build/build.h of lib/build, which it may not use'
+
+clean
+printf '#include <sett/graph.h>\n' >>"$tmp/tree/lib/tape/low.c"
+finds "a public header of a room above" 'lib/tape/low.c:3: lib/tape includes sett/graph.h of jit/graph, which it may not use'
+
+clean
+echo 'typedef struct sett_graph sett_graph; int sett__takes(sett_graph *);' >>"$tmp/tree/lib/tape/tape.h"
+finds "a public type of a room above in a face" 'lib/tape/tape.h:2: lib/tape names sett_graph of jit/graph, which it may not use'
+
+clean
+printf 'int sett__own;\n#include <sett/own.h>\n' >>"$tmp/tree/lib/tape/low.c"
+touch "$tmp/tree/include/sett/own.h"
+finds "a public header without a room" 'lib/tape/low.c:4: includes sett/own.h, which has no room in the table'
+
+clean
+printf 'struct sett_build {\n    int depth;\n    struct sett__flight *flights;\n};\n' >>"$tmp/tree/lib/build/build.h"
+printf 'int sett__depth(struct sett_build *b) { return b->depth; }\n' >>"$tmp/tree/lib/build/high.c"
+finds "a member of the build of a room above" 'lib/build: struct sett_build has flights, which no file of lib/build uses'
 
 clean
 for i in 1 2 3 4 5 6 7 8 9; do
