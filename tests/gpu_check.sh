@@ -37,7 +37,7 @@ for suite in gpu devices conform programs properties kernels hopper pipeline tma
 done
 part "suites, as graphs"
 for suite in programs conform; do # as graphs whose nodes are updated
-    SETT_TEST_PLAN=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
+    SETT_TEST_GRAPH=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
 part "suites in parts"
 for suite in layouts boxes; do

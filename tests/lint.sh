@@ -31,9 +31,13 @@ done
 
 # ---- whoever filters by component knows them all ---------------------------------------------------------
 for c in $(grep -rhoE 'SETT_LOG_[A-Z]+, "[a-z]+"' jit | cut -d'"' -f2 | sort -u); do
-    grep -B 12 '^typedef enum sett_log_level' include/sett/engine.h | grep -qF "\"$c\"" && grep -qF "| \`$c\` |" docs/runtime.md ||
+    grep -B 14 '^typedef enum sett_log_level' include/sett/engine.h | grep -qF "\"$c\"" && grep -qF "| \`$c\` |" docs/runtime.md ||
         complain "the component $c of the log is not listed in engine.h and docs/runtime.md"
 done
+
+wide=$(grep -rnE '^.{111,}' include/sett | cut -c1-100)
+[ -z "$wide" ] || complain "public headers have at most 110 columns:
+$wide"
 
 # ---- every public header compiles alone, as C11 and as C++17 -----------------------------------------
 for h in include/sett/*.h include/sett/kernels/*.h; do

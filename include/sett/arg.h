@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sett_arg: what calls take as a shape, stride, coordinate, tiler or scalar. It is CuTe's IntTuple: a leaf, or a node
- * of leaves and nodes. It has 16 bytes, is passed by value and is made on the stack.
+/* sett_arg: what calls take as a shape, stride, coordinate, tiler or scalar. It is CuTe's IntTuple: a leaf,
+ * or a node of leaves and nodes. It has 16 bytes, is passed by value and is made on the stack.
  *
  *     a C integer            static, known while the kernel is built
  *     a sett_val *           dynamic, known when the kernel runs
@@ -8,9 +8,10 @@
  *     ALL                    CuTe's `_`
  *     a sett_layout *        a tiler's leaf
  *
- * T, T1 and ALL exist if SETT_SHORT is defined before an include of this header or of sett.h, the first include or a
- * later one. SETT_T, SETT_T1 and SETT_ALL always exist. A tuple literal ends with the C block that it stands in. To
- * return or store a tuple make it by sett_tuple(b, ...), which lives as long as the build. */
+ * T, T1 and ALL exist if SETT_SHORT is defined before an include of this header or of sett.h, the first
+ * include or a later one. SETT_T, SETT_T1 and SETT_ALL always exist. A tuple literal ends with the C block
+ * that it stands in. To return or store a tuple make it by sett_tuple(b, ...), which lives as long as the
+ * build. */
 #ifndef SETT_ARG_H
 #define SETT_ARG_H
 #include <sett/base.h>
@@ -25,16 +26,16 @@ typedef struct sett_val sett_val;       /* a scalar, or a value with a shape (Te
 typedef struct sett_layout sett_layout; /* shape:stride, swizzled, composed */
 typedef struct sett_tensor sett_tensor; /* memory seen through a layout */
 
-/* The kinds of a sett_arg. POISON is the result of a failed call, and hands its error on. Only sett_printf takes a
- * TENSOR. */
+/* The kinds of a sett_arg. POISON is the result of a failed call, and hands its error on. Only sett_printf
+ * takes a TENSOR. */
 enum { SETT_INT, SETT_FLOAT, SETT_VALUE, SETT_LAYOUT, SETT_SLICE, SETT_NODE, SETT_POISON, SETT_TENSOR };
 
 typedef struct sett_arg {
     uint8_t kind, rank; /* rank: children of a NODE */
-    uint16_t reserved;  /* 0; of POISON without a build, what made it: 1 SETT_A, UINT16_MAX sett_arg_n, else the
-                         * library */
-    uint32_t path;      /* 0: a plain number; else a scaled basis v@m: index + 1 of each level in 4 bits, the outermost
-                         * level lowest */
+    uint16_t reserved;  /* 0; of POISON without a build, what made it: 1 SETT_A, UINT16_MAX sett_arg_n, else
+                         * the library */
+    uint32_t path;      /* 0: a plain number; else a scaled basis v@m: index + 1 of each level in 4 bits, the
+                         * outermost level lowest */
     union {
         int64_t i;
         double f;
@@ -61,7 +62,8 @@ static inline sett_arg sett_arg_i(long long i)
 /* A number above INT64_MAX gives POISON. */
 static inline sett_arg sett_arg_u(unsigned long long u)
 {
-    return u <= INT64_MAX ? sett_arg_i((long long)u) : (sett_arg){.kind = SETT_POISON, .reserved = 1, .u = {.i = 0}};
+    return u <= INT64_MAX ? sett_arg_i((long long)u) : (sett_arg){.kind = SETT_POISON, .reserved = 1,
+        .u = {.i = 0}};
 }
 static inline sett_arg sett_arg_f(double f)
 {
@@ -79,8 +81,8 @@ static inline sett_arg sett_arg_self(sett_arg a)
 {
     return a;
 }
-/* A node of n children, which stay the caller's memory; see sett_arg_keep. POISON: n is not 0 to 255, or kid is NULL
- * and n not 0. */
+/* A node of n children, which stay the caller's memory; see sett_arg_keep. POISON: n is not 0 to 255, or kid
+ * is NULL and n not 0. */
 static inline sett_arg sett_arg_n(int n, const sett_arg *kid)
 {
     if (n < 0 || n > UINT8_MAX || (n && !kid))
@@ -102,7 +104,8 @@ sett_arg sett_arg_of_tensor(const sett_tensor *) __attribute__((error(SETT_NO_VA
 #endif
 #define SETT_A_KINDS \
     bool: sett_arg_i, char: sett_arg_i, signed char: sett_arg_i, unsigned char: sett_arg_i, \
-        short: sett_arg_i, unsigned short: sett_arg_i, int: sett_arg_i, unsigned: sett_arg_i, long: sett_arg_i, \
+        short: sett_arg_i, unsigned short: sett_arg_i, int: sett_arg_i, unsigned: sett_arg_i, \
+            long: sett_arg_i, \
         unsigned long: sett_arg_u, long long: sett_arg_i, unsigned long long: sett_arg_u, float: sett_arg_f, \
         double: sett_arg_f, sett_val *: sett_arg_v, const sett_val *: sett_arg_v, sett_layout *: sett_arg_l, \
         const sett_layout *: sett_arg_l, sett_arg: sett_arg_self

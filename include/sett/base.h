@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every other header of sett needs: the export mark, versions, status codes, errors, call sites, element types.
- * Plain C11 and C++17.
+/* What every other header of sett needs: the export mark, versions, status codes, errors, call sites, element
+ * types. Plain C11 and C++17.
  *
- * Outside a build, a call that can fail returns a sett_status and fills an optional sett_error. Inside a build (see
- * build.h) the build keeps the first error, with the caller's file and line, and later calls do nothing. */
+ * Outside a build, a call that can fail returns a sett_status and fills an optional sett_error. Inside a
+ * build (see build.h) the build keeps the first error, with the caller's file and line, and later calls do
+ * nothing. */
 #ifndef SETT_BASE_H
 #define SETT_BASE_H
 #ifdef __cplusplus
@@ -84,8 +85,8 @@ typedef enum sett_status {
 SETT_API const char *sett_status_name(sett_status);
 SETT_API const char *sett_status_text(sett_status);
 
-/* The first error: "add.c:31: sett_composition: mode 1: 6 does not divide shape (4,(8,2))". Filled only on failure;
- * text ends in a NUL. */
+/* The first error: "add.c:31: sett_composition: mode 1: 6 does not divide shape (4,(8,2))". Filled only on
+ * failure; text ends in a NUL. */
 typedef struct sett_error {
     sett_status status;
     char text[508];
@@ -103,9 +104,9 @@ typedef struct sett_site {
 #define SETT_HERE ((sett_site){__FILE__, __func__, __LINE__, __COUNTER__ + 1u})
 #endif
 
-/* Element types (in C SETT_F8E4M3FN: SETT_ and the first column): name, id, CuTe's printed name, bits, kind. Ids never change, since tapes and cached kernels hold
- * them; 0 means "not given". Kinds: b Boolean, i signed, u unsigned, f IEEE-like float, s storage only (convert to
- * compute). */
+/* Element types (in C SETT_F8E4M3FN: SETT_ and the first column): name, id, CuTe's printed name, bits, kind.
+ * Ids never change, since tapes and cached kernels hold them; 0 means "not given". Kinds: b Boolean, i
+ * signed, u unsigned, f IEEE-like float, s storage only (convert to compute). */
 #define SETT_DTYPES(X) \
     X(BOOL, 1, "i1", 1, 'b') \
     X(I8, 2, "i8", 8, 'i') \
@@ -139,8 +140,8 @@ typedef enum sett_dtype {
 #undef SETT_DTYPE_ENUM
 } sett_dtype;
 
-/* Bits of one element: 1 for SETT_BOOL, which is stored as a byte; 0 for an unknown id. Name: "f16"; "?" for an unknown
- * id. */
+/* Bits of one element: 1 for SETT_BOOL, which is stored as a byte; 0 for an unknown id. Name: "f16"; "?" for
+ * an unknown id. */
 SETT_API int sett_dtype_bits(sett_dtype);
 SETT_API const char *sett_dtype_name(sett_dtype);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the macros in the other headers. Programs do not use these names, which may change. They stand here so that
- * the other headers are easy to read. */
+/* Parts of the macros in the other headers. Programs do not use these names, which may change. They stand
+ * here so that the other headers are easy to read. */
 #ifndef SETT_DETAIL_H
 #define SETT_DETAIL_H
 #include <sett/base.h>
@@ -18,12 +18,16 @@
 #define SETT_A_TUPLE_IS_ "a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces"
 
 /* The site of a call whose value is spelled like that. */
-#define SETT_HERE_VALUE(spelled) SETT_SAYS(!SETT_BEGINS_(spelled, "{"), "a value is a sett_val *, or one number, and no list in braces", SETT_HERE)
+#define SETT_HERE_VALUE(spelled) \
+    SETT_SAYS(!SETT_BEGINS_(spelled, "{"), "a value is a sett_val *, or one number, and no list in braces", \
+        SETT_HERE)
 
 /* The number of arguments, 1 to 33; two tokens joined to one; and M(a), M(b), ... of all arguments. */
-#define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
+#define SETT_NARG(...) SETT_NARG_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, \
+    18, \
     17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define SETT_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, \
+#define SETT_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, \
+    a20, \
     a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, n, ...) n
 #define SETT_CAT(a, b) SETT_CAT_(a, b)
 #define SETT_CAT_(a, b) a##b
@@ -107,7 +111,8 @@
 #define SETT_HERE_LAST(...) SETT_HERE_COUNT(1, #__VA_ARGS__, __VA_ARGS__)
 #define SETT_HERE_PAIR(...) SETT_HERE_COUNT(2, #__VA_ARGS__, __VA_ARGS__)
 #define SETT_HERE_COUNT(n, spelled, ...) \
-    SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_SAYS(SETT_NARG(__VA_ARGS__) == n, "this call has another number of operands; a tuple is SETT_T(4, 8)", SETT_HERE))
+    SETT_SAYS(!SETT_BEGINS_(spelled, "{"), SETT_A_TUPLE_IS_, SETT_SAYS(SETT_NARG(__VA_ARGS__) == n, \
+        "this call has another number of operands; a tuple is SETT_T(4, 8)", SETT_HERE))
 #define SETT_1ST(...) SETT_1ST_(__VA_ARGS__, 0)
 #define SETT_1ST_(x, ...) x
 #define SETT_2ND(...) SETT_2ND_(__VA_ARGS__, 0, 0)
@@ -117,11 +122,15 @@
 #define SETT_NO_VALUE_ "a tensor is no value: sett_load(t) is that of all of it, sett_at(t, i) of one element"
 #define SETT_NO_TENSOR(x) _Generic((x), sett_tensor *: 0, const sett_tensor *: 0, default: 1)
 #define SETT_NO_NUMBER(x) \
-    _Generic((x), bool: 0, char: 0, signed char: 0, unsigned char: 0, short: 0, unsigned short: 0, int: 0, unsigned: 0, long: 0, \
+    _Generic((x), bool: 0, char: 0, signed char: 0, unsigned char: 0, short: 0, unsigned short: 0, int: 0, \
+        unsigned: 0, long: 0, \
         unsigned long: 0, long long: 0, unsigned long long: 0, float: 0, double: 0, default: 1)
 #ifdef __GNUC__
 #define SETT_V(x) SETT_V_(x, SETT_NO_TENSOR, SETT_NO_VALUE_, SETT_CAT(sett_v, __COUNTER__))
-#define SETT_COND(x) SETT_V_(x, SETT_NO_NUMBER, "this condition is C's, known while the kernel is recorded: a C if, or sett_lt(i, n) of values", SETT_CAT(sett_v, __COUNTER__))
+#define SETT_COND(x) \
+    SETT_V_(x, SETT_NO_NUMBER, \
+        "this condition is C's, known while the kernel is recorded: a C if, or sett_lt(i, n) of values", \
+        SETT_CAT(sett_v, __COUNTER__))
 #define SETT_V_(x, test, text, v) \
     __extension__({ \
         __auto_type v = (x); \

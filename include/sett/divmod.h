@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Division by a number that the launch supplies, without a division in the kernel (CuTe's FastDivmodDivisor). The
- * launch computes a multiplier and a shift from the divisor; the kernel uses a multiply-high, an add and a shift.
+/* Division by a number that the launch supplies, without a division in the kernel (CuTe's FastDivmodDivisor).
+ * The launch computes a multiplier and a shift from the divisor; the kernel uses a multiply-high, an add and
+ * a shift.
  *
  *     sett_fast_divmod heads = sett_make_fast_divmod(b, H);
  *     sett_quot_rem at = sett_divmod(i, heads);    (at.quotient, at.remainder) = (i / H, i % H)
@@ -22,9 +23,9 @@ typedef struct sett_quot_rem {
     sett_arg quotient, remainder;
 } sett_quot_rem;
 
-/* divisor: a C number, or made of symbols, integer scalars and constants, such as sett_ceil_div(N, 128). SETT_E_STATIC:
- * only the kernel knows it. SETT_E_RANGE: a launch gives it a value below 1 or above 2^31 - 1, unless the grid is
- * empty. A divisor that equals an earlier one costs nothing. */
+/* divisor: a C number, or made of symbols, integer scalars and constants, such as sett_ceil_div(N, 128).
+ * SETT_E_STATIC: only the kernel knows it. SETT_E_RANGE: a launch gives it a value below 1 or above 2^31 - 1,
+ * unless the grid is empty. A divisor that equals an earlier one costs nothing. */
 SETT_API sett_fast_divmod sett_fast_divmod_at(sett_site, sett_build *, sett_arg divisor);
 #define sett_make_fast_divmod(b, divisor) sett_fast_divmod_at(SETT_HERE, b, SETT_A(divisor))
 

@@ -49,7 +49,8 @@ extern "C" {
 SETT_API sett_status sett_kernels_choose(
     sett_body, void *options, const char *target_or_null, sett_error *or_null);
 /* The bytes of the workspace that a launch takes (`part` of sett_vector_reduce); 0: it takes none. Options
- * that are 0 count as sett_kernels_choose fills them in for the target; errors: the same, and then bytes 0. */
+ * that are 0 count as sett_kernels_choose fills them in for the target; errors: the same, and then bytes 0.
+ * */
 SETT_API sett_status sett_kernels_workspace(
     sett_body, const void *options, const char *target_or_null, size_t *bytes, sett_error *or_null);
 /* The least target of a GPU that a body of this library runs on; NULL: any. "sm_90a" is also the only one, as

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A static persistent tile scheduler: the grid has as many clusters as the GPU runs at once, and each takes tile after tile
- * of a problem that may have any number of them (CuTe's StaticPersistentTileScheduler).
+/* A static persistent tile scheduler: the grid has as many clusters as the GPU runs at once, and each takes
+ * tile after tile of a problem that may have any number of them (CuTe's StaticPersistentTileScheduler).
  *
  *     sett_cluster(b, 2, 1);
- *     sett_val *most = sett_sym(b, "clusters");                              sett_max_active_clusters of the kernel, at the launch
- *     sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, 128), sett_ceil_div(N, 256)), .clusters = SETT_A(most), .swizzle = 8);
+ *     sett_val *most = sett_sym(b, "clusters");         sett_max_active_clusters of the kernel, at the launch
+ *     sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, 128), sett_ceil_div(N, 256)),
+ *         .clusters = SETT_A(most), .swizzle = 8);
  *     sett_grid(b, sett_scheduler_grid(s));
  *     ...
  *     sett_work_tile *w = sett_initial_work_tile(s);
@@ -14,20 +15,23 @@
  *         sett_advance_to_next_work(w);
  *     }
  *
- * All warps of a block that need to know the tile have a work tile of their own, and go through the same ones. */
+ * All warps of a block that need to know the tile have a work tile of their own, and go through the same
+ * ones. */
 #ifndef SETT_SCHEDULER_H
 #define SETT_SCHEDULER_H
 #include <sett/tensor.h>
 
 #ifndef __cplusplus
 
-/* .tiles: how many there are, T(m, n) or T(m, n, l), of C numbers, symbols and integer scalars. A cluster of (x,y) blocks takes
- * x by y tiles at a time. Where these do not divide the tiles, tiles past the end are given out as well: a block whose tile is
- * none loads zeros by TMA and stores nothing, as at the edge of a tile. More than 2147418112 clusters of tiles are SETT_E_RANGE, here or at the launch.
+/* .tiles: how many there are, T(m, n) or T(m, n, l), of C numbers, symbols and integer scalars. A cluster of
+ * (x,y) blocks takes x by y tiles at a time. Where these do not divide the tiles, tiles past the end are
+ * given out as well: a block whose tile is none loads zeros by TMA and stores nothing, as at the edge of a
+ * tile. More than 2147418112 clusters of tiles are SETT_E_RANGE, here or at the launch.
  * .clusters: at most so many at once; a C number, or a symbol or scalar that each launch gives.
- * .raster: along which mode the tiles that follow each other lie: SETT_RASTER_M (the usual) or SETT_RASTER_N. .swizzle: tiles of so
- * many columns (rows, along N) are taken together before the next in that mode, so that what blocks read at a time is near each
- * other in L2; 0 or 1: one. The last columns may be fewer; they are taken together.
+ * .raster: along which mode the tiles that follow each other lie: SETT_RASTER_M (the usual) or SETT_RASTER_N.
+ * .swizzle: tiles of so many columns (rows, along N) are taken together before the next in that mode, so that
+ * what blocks read at a time is near each other in L2; 0 or 1: one. The last columns may be fewer; they are
+ * taken together.
  * Cluster i of the grid takes clusters of tiles i, i + n, i + 2n, of n in the grid. */
 typedef enum sett_raster { SETT_RASTER_M, SETT_RASTER_N } sett_raster;
 typedef struct sett_scheduler sett_scheduler;
@@ -39,13 +43,16 @@ typedef struct sett_scheduler_args {
     sett_raster raster;
 } sett_scheduler_args;
 SETT_API sett_scheduler *sett_tile_scheduler_at(sett_site, sett_build *, const sett_scheduler_args *);
-#define sett_tile_scheduler(b, ...) sett_tile_scheduler_at(SETT_HERE, b, &(sett_scheduler_args){.size = sizeof(sett_scheduler_args), __VA_ARGS__})
-/* (x, y, clusters): CuTe's get_grid_shape, for sett_grid. The least of the clusters of tiles and .clusters. */
+#define sett_tile_scheduler(b, ...) \
+    sett_tile_scheduler_at(SETT_HERE, b, &(sett_scheduler_args){.size = sizeof(sett_scheduler_args), \
+        __VA_ARGS__})
+/* (x, y, clusters): CuTe's get_grid_shape, for sett_grid. The least of the clusters of tiles and .clusters.
+ * */
 SETT_API sett_arg sett_scheduler_grid_at(sett_site, const sett_scheduler *);
 #define sett_scheduler_grid(s) sett_scheduler_grid_at(SETT_HERE, s)
 
-/* The cluster's first tile; the next. is_valid_tile: Boolean, is there one? tile_coord: the coordinates (m,n,l) of the tile of
- * this block, in the region of the call. */
+/* The cluster's first tile; the next. is_valid_tile: Boolean, is there one? tile_coord: the coordinates
+ * (m,n,l) of the tile of this block, in the region of the call. */
 SETT_API sett_work_tile *sett_initial_work_tile_at(sett_site, const sett_scheduler *);
 #define sett_initial_work_tile(s) sett_initial_work_tile_at(SETT_HERE, s)
 SETT_API void sett_advance_to_next_work_at(sett_site, sett_work_tile *);

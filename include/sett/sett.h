@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The umbrella: every header of sett in the order in which to read them, but dlpack.h, tvm_ffi.h and kernels.h (ready kernels, a
- * library of its own). The simple tier is enough for most kernels and programs. Each header of the expert tier stands alone: read
- * it when you need what it names.
+/* The umbrella: every header of sett in the order in which to read them, but dlpack.h, tvm_ffi.h and
+ * kernels.h (ready kernels, a library of its own). The simple tier is enough for most kernels and programs.
+ * Each header of the expert tier stands alone: read it when you need what it names.
  *
- * "The language" is what a kernel's body calls: C11 only. "The host" is what a program calls: C11 and C++17. */
+ * "The language" is what a kernel's body calls: C11 only. "The host" is what a program calls: C11 and C++17.
+ * */
 #ifndef SETT_SETT_H
 #define SETT_SETT_H
 

@@ -286,7 +286,7 @@ static void fetch(sett_stream s, placed *p, int index)
     sett_free(engine, s.device, p->device);
 }
 
-/* With SETT_TEST_PLAN=1 launches go through a plan, committed before with other buffers: on a GPU as a graph whose node is updated. */
+/* With SETT_TEST_GRAPH=1 launches go through a plan, committed before with other buffers: on a GPU as a graph whose node is updated. */
 static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const sett_launch_arg *args, const placed *p, sett_error *err)
 {
     sett_launch_arg name[ARGUMENTS];
@@ -342,7 +342,7 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_launch_arg *bind
         launch_twins(twin_of(k), n, args, p);
     FILE *said = s.device == SETT_CPU ? NULL : tmpfile();
     int was = said ? divert(said) : -1;
-    bool ok = getenv("SETT_TEST_PLAN") ? !launch_planned(k, s, n, args, p, &err)
+    bool ok = getenv("SETT_TEST_GRAPH") ? !launch_planned(k, s, n, args, p, &err)
                                        : !sett_launch_n(k, s, n, args, &err) && !sett_sync_error(engine, s, &err);
     if (said)
         restore(said, was);
