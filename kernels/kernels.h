@@ -4,8 +4,24 @@
 #define KERNELS_H
 #define SETT_SHORT
 #include "devices.h"
+#include <sett/async.h>
+#include <sett/build.h>
+#include <sett/cluster.h>
+#include <sett/control.h>
+#include <sett/divmod.h>
 #include <sett/kernels.h>
-#include <sett/sett.h>
+#include <sett/layout.h>
+#include <sett/mma.h>
+#include <sett/pipeline.h>
+#include <sett/print.h>
+#include <sett/scheduler.h>
+#include <sett/struct.h>
+#include <sett/tensor.h>
+#include <sett/tma.h>
+#include <sett/tuple.h>
+#include <sett/value.h>
+#include <sett/warp.h>
+#include <sett/arg.h> /* again, for SETT_SHORT */
 
 /* What is settled before a kernel is recorded. sm: 90, 75 ...; 0 is the CPU engine. why: empty until an option cannot be. */
 typedef struct choice {

@@ -25,7 +25,7 @@ awk '$1 != $2 {may[$1, $2] = 1} END {for (p in may) {split(p, x, SUBSEP); if ((x
 # A path is taken as the compiler takes it: from the folder of the file that includes, then from the root, without "..".
 (cd "$root" && find lib jit ptx remote plug -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | sort | xargs grep -nE '^[[:space:]]*(#|%:)[[:space:]]*include') |
     sed -E 's/^([^:]*):([0-9]+):[[:space:]]*(#|%:)[[:space:]]*include[[:space:]]*("[^"]*"|<[^>]*>|[^[:space:]]*).*/\1 \2 \4/' |
-    awk -v may="$tmp/may" -v root="$root" -v faces="$(sed -n 's/^face \([^:]*\):.*/\1/p' "$table")" '
+    awk -v may="$tmp/may" -v root="$root" -v uses="$tmp/uses" -v faces="$(sed -n 's/^face \([^:]*\):.*/\1/p' "$table")" '
         BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}; n_face = split(faces, x, "\n"); for (i = 1; i <= n_face; i++) face[x[i]] = 1}
         function folder(f) {return sub("/[^/]*$", "", f) ? f : ""}
         function room_of(f,   d) {d = folder(f); while (d != "" && !(d in room) && d ~ "/") d = folder(d); return d}
@@ -44,6 +44,7 @@ awk '$1 != $2 {may[$1, $2] = 1} END {for (p in may) {split(p, x, SUBSEP); if ((x
             from = room_of($1); to = plain(folder($1) "/" $3); if ($3 ~ "/" && !is_there(to)) to = plain($3); r = room_of(to); file = to; sub(".*/", "", file)
             if (!(r in room)) next
             base = r; sub(".*/", "", base)
+            if (from != r) print from, r >>uses
             if (!((from, r) in ok)) print $1 ":" $2 ": " from " includes " $3 " of " r ", which it may not use"
             else if (from != r && r != "plug" && file != base ".h" && !((r "/" file) in face)) print $1 ":" $2 ": " from " includes " $3 ", which is not the face of " r
             if (from == r && $1 == from "/" base ".h" && file == "inside.h") print $1 ":" $2 ": a face includes an inside.h"
@@ -80,7 +81,7 @@ done) >>"$tmp/bad"
         /^RELOCATION RECORDS FOR/ {s = $4; gsub(/\[|\]|:/, "", s); sub(/^\.(rela\.)?(text|rodata|data\.rel\.ro|data\.rel|data)(\.local)?\.?/, "", s); skip = s ~ /^\.(debug|eh_frame)/; next}
         !skip && $3 ~ /^[A-Za-z_]/ {t = $3; sub(/[-+]0x.*/, "", t); if (!seen[t]++) print f, "U", t, s == "" ? "?" : s}'
 done) >"$tmp/symbols"
-awk -v may="$tmp/may" -v out="$tmp/calls" '
+awk -v may="$tmp/may" -v out="$tmp/calls" -v uses="$tmp/uses" '
     BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}}
     function room_of(f,   d) {d = f; do sub("/[^/]*$", "", d); while (d != "" && !(d in room) && d ~ "/"); return d}
     $2 == "D" {at[$3] = $1; next}
@@ -91,9 +92,27 @@ awk -v may="$tmp/may" -v out="$tmp/calls" '
             if (!(sym[i] in at) || at[sym[i]] == file[i] || (file[i], sym[i]) in own) continue
             from = room_of(file[i]); to = room_of(at[sym[i]])
             if (from == to) {print from, file[i], at[sym[i]] >out; continue}
+            print from, to >>uses
             if (!((from, to) in ok)) print file[i] ": " by[i] "() of " from " uses " sym[i] " of " to " (" at[sym[i]] "), which is above it or beside it"
         }
     }' "$tmp/symbols" >>"$tmp/bad"
+# Of the whole tree: each arrow of the table allows a use that the room's other arrows do not.
+touch "$tmp/uses"
+[ "$root" != . ] || awk '/^[a-z\/]+:/ {r = $1; sub(":", "", r); for (i = 2; i <= NF; i++) print r, $i}' "$table" |
+    awk -v may="$tmp/may" -v uses="$tmp/uses" '
+        BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1}
+               while ((getline line <uses) > 0) {split(line, x, " "); to[x[1]] = to[x[1]] " " x[2]}}
+        {from[NR] = $1; at[NR] = $2}
+        END {
+            for (k = 1; k <= NR; k++) {
+                m = split(to[from[k]], t, " "); needed = 0
+                for (i = 1; i <= m && !needed; i++) {
+                    needed = (at[k], t[i]) in ok
+                    for (j = 1; j <= NR; j++) if (j != k && from[j] == from[k] && (at[j], t[i]) in ok) needed = 0
+                }
+                if (!needed) print "the table lets " from[k] " use " at[k] ", and nothing there does but by its other rooms"
+            }
+        }' >>"$tmp/bad"
 # Files that reach each other inside a room: by the closure of who calls whom.
 touch "$tmp/calls"
 awk '{room[$2] = $1; room[$3] = $1; to[$2, $3] = 1; f[$2] = 1; f[$3] = 1}

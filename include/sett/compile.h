@@ -124,8 +124,8 @@ typedef struct sett_param_info {
     uint32_t bytes; /* of a struct passed by value, else 0 */
     int64_t extent[8]; /* of a tensor's modes; -1 where the launch decides */
 } sett_param_info;
-SETT_API int sett_kernel_params(const sett_kernel *); /* how many tensors, numbers and structs it takes;
-                                                       * symbols not among them */
+/* How many tensors, numbers and structs it takes; symbols not among them */
+SETT_API int sett_kernel_params(const sett_kernel *);
 SETT_API sett_status sett_kernel_param(const sett_kernel *, int index, sett_param_info *info);
 
 /* Loads all that launches on this device need (code, attributes), so that later launches and captures load

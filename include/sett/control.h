@@ -35,8 +35,8 @@ typedef struct sett_for_options {
 } sett_for_options;
 SETT_API sett_region sett_for_begin(sett_site, sett_build *, sett_arg lo, sett_arg hi, sett_arg step,
     const sett_for_options *);
-SETT_API sett_val *sett_region_next(sett_region *); /* the loop's variable for the body's next copy; NULL:
-                                                     * there is none */
+/* The loop's variable for the body's next copy; NULL: there is none */
+SETT_API sett_val *sett_region_next(sett_region *);
 SETT_API sett_region sett_while_begin(sett_site, sett_build *);
 SETT_API void sett_while_test(sett_site, sett_region *, sett_val *cond);
 SETT_API sett_region sett_if_begin(sett_site, sett_build *, sett_val *cond);

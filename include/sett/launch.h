@@ -147,8 +147,8 @@ SETT_API sett_status sett_kernel_function(
  * for it, the text is missing. (A thread may find the error of an ended thread, if the system gave it the
  * same number.) Any thread may ask at any time before sett_function_free. */
 SETT_API sett_status sett_function_error(const sett_function *, sett_error *);
-SETT_API void sett_function_free(sett_function *); /* frees the C function too, which no thread may be in;
-                                                    * NULL is ignored */
+/* Frees the C function too, which no thread may be in; NULL is ignored */
+SETT_API void sett_function_free(sett_function *);
 
 /* Arguments for sett_launch_n and sett_prepared_make_n; the macros below make them by themselves. */
 static inline sett_launch_arg sett_launch_arg_buf(const sett_buf *t)

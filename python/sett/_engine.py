@@ -393,10 +393,12 @@ class Engine:
         _c.check(_c.lib.sett_engine_open, C.byref(handle), C.byref(self._options))
         self._handle = handle
         self._uses = _Uses()
-        self._close = weakref.finalize(self, Engine._end, handle, self._options, self._uses)
+        # It gets nothing that a user's function could hold the engine by. The options, with the functions that C calls, live until this has
+        # run: an object's weak references are called before what it holds is dropped.
+        self._close = weakref.finalize(self, Engine._end, handle, self._uses)
 
     @staticmethod
-    def _end(handle: Any, _options: Any, uses: _Uses) -> None:
+    def _end(handle: Any, uses: _Uses) -> None:
         if not uses.inside:  # at the end of the process a thread may still be there
             _c.lib.sett_engine_close(handle)
 

@@ -356,6 +356,20 @@ class Engines(Case):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_one_whose_functions_reach_it_is_garbage(self):
+        class Server:
+            def __init__(self, word):
+                self.said = []
+                self.engine = sett.Engine(cache_dir="", **{word: lambda *words: self.said.append(words)})
+
+        for word in ("print", "log"):
+            s = Server(word)
+            s.engine.compile(family("scale"), target="cpu")
+            gone = weakref.ref(s), weakref.ref(s.engine)
+            del s
+            gc.collect()
+            self.assertEqual([g() for g in gone], [None, None])
+
     def test_what_no_option_can_hold(self):
         for options, text in (
             ({"cpu_threads": 2**32 + 1}, "cpu_threads = 4294967297 does not fit 32 bits"),
