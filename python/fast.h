@@ -18,7 +18,7 @@ enum { ARGUMENTS = 256 /* of any kernel */, PRODUCERS = 16 };
 #define WORD_ENUM(w) WORD_##w,
 enum { WORDS(WORD_ENUM) N_WORDS };
 
-/* One of a module. A producer is a type of tensors; api: DLPack's table of C functions, if it has one. */
+/* The state of the Python module. A producer is a type of tensors; api: DLPack's table of C functions, if the type has one. */
 typedef struct state {
     PyObject *word[N_WORDS], *version; /* version: of DLPack, as __dlpack__ takes it */
     PyObject *kernel_type, *call_type, *view_type, *graph_type;

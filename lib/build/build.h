@@ -112,7 +112,7 @@ uint32_t sett__site(sett_build *, sett_site);
 /* A room defines a slot, and keeps there what this room need not know. */
 typedef struct sett__build_slot {
     size_t size;
-    void (*ends)(sett_build *, const void *); /* called when the body has ended, and may fail the build; NULL: nothing is */
+    void (*ends)(sett_build *, const void *); /* is called when the body has ended, and may fail the build; NULL: no call */
 } sett__build_slot;
 /* The slot's memory, zeroed at first use. Where the build has failed, nothing may be kept in it. */
 void *sett__in_slot(sett_build *, const sett__build_slot *);

@@ -286,20 +286,20 @@ static void fetch(sett_stream s, placed *p, int index)
     sett_free(engine, s.device, p->device);
 }
 
-/* With SETT_TEST_GRAPH=1 launches go through a plan, committed before with other buffers: on a GPU as a graph whose node is updated. */
-static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const sett_launch_arg *args, const placed *p, sett_error *err)
+/* With SETT_TEST_GRAPH=1 launches go through a sett_graph, committed before with other buffers: on a GPU its CUDA graph's node is updated. */
+static sett_status launch_as_graph(sett_kernel *k, sett_stream s, int n, const sett_launch_arg *args, const placed *p, sett_error *err)
 {
     sett_launch_arg name[ARGUMENTS];
     char text[ARGUMENTS][12];
     void *other[ARGUMENTS] = {NULL};
-    sett_graph *plan = NULL;
+    sett_graph *graph = NULL;
     for (int i = 0; i < n; i++) {
         snprintf(text[i], sizeof text[i], "%d", i);
         name[i] = args[i].kind ? sett_launch_arg_name(text[i]) : args[i];
     }
-    sett_status status = sett_graph_make(s.device, NULL, &plan, err);
+    sett_status status = sett_graph_make(s.device, NULL, &graph, err);
     if (!status)
-        status = sett_graph_add_n(plan, k, NULL, n, name, err);
+        status = sett_graph_add_n(graph, k, NULL, n, name, err);
     for (int round = 0; round < 2 && !status; round++) {
         for (int i = 0; i < n; i++) {
             sett_buf b = p[i].device ? p[i].buf : (sett_buf){0};
@@ -308,15 +308,15 @@ static sett_status launch_planned(sett_kernel *k, sett_stream s, int n, const se
                 b.data = (char *)other[i] + ((char *)p[i].buf.data - p[i].device);
             }
             if (args[i].kind)
-                sett_graph_set_named(plan, text[i], p[i].device ? sett_launch_arg_buf(&b) : args[i]);
+                sett_graph_set_named(graph, text[i], p[i].device ? sett_launch_arg_buf(&b) : args[i]);
         }
-        status = sett_graph_commit(plan, err);
+        status = sett_graph_commit(graph, err);
     }
     if (!status)
-        status = sett_graph_run(plan, s, err);
+        status = sett_graph_run(graph, s, err);
     sett_graph_info info = {.size = sizeof info};
-    ck_assert(s.device == SETT_CPU || status || (!sett_graph_query(plan, &info) && info.cuda_graphs <= 1 && info.updates == info.cuda_graphs));
-    sett_graph_free(plan);
+    ck_assert(s.device == SETT_CPU || status || (!sett_graph_query(graph, &info) && info.cuda_graphs <= 1 && info.updates == info.cuda_graphs));
+    sett_graph_free(graph);
     if (!status)
         status = sett_sync_error(engine, s, err);
     for (int i = 0; i < n; i++)
@@ -342,7 +342,7 @@ void conform_launch(sett_kernel *k, bool cpu, int n, const sett_launch_arg *bind
         launch_twins(twin_of(k), n, args, p);
     FILE *said = s.device == SETT_CPU ? NULL : tmpfile();
     int was = said ? divert(said) : -1;
-    bool ok = getenv("SETT_TEST_GRAPH") ? !launch_planned(k, s, n, args, p, &err)
+    bool ok = getenv("SETT_TEST_GRAPH") ? !launch_as_graph(k, s, n, args, p, &err)
                                        : !sett_launch_n(k, s, n, args, &err) && !sett_sync_error(engine, s, &err);
     if (said)
         restore(said, was);

@@ -62,17 +62,16 @@ static bool one_at(sett__core *c, uint32_t at)
 /* The product of a warp group happens in all four warps at once: one of them may tell others that its matrices have been read. */
 static bool step_at(sett__core *c, uint32_t at)
 {
-    enum { GROUP = 4 };
     const sett__cluster *k = c->cta->cluster;
     const sett__event *e = k->event[at];
     const sett__cta *cta = e->cta;
-    const uint32_t group = e->warp->index / GROUP, nth = e->nth;
+    const uint32_t group = e->warp->index / SETT__GROUP, nth = e->nth;
     bool fine = true;
     if (e->kind != SETT__EVENT_WGMMA)
         return one_at(c, at);
     for (uint32_t n = 0; n < k->n_event && fine;) {
         e = k->event[n];
-        if (e->kind == SETT__EVENT_WGMMA && e->cta == cta && e->warp->index / GROUP == group && e->nth == nth)
+        if (e->kind == SETT__EVENT_WGMMA && e->cta == cta && e->warp->index / SETT__GROUP == group && e->nth == nth)
             fine = one_at(c, n);
         else
             n++;

@@ -37,8 +37,6 @@ bool sett__peers_left(sett__core *c, const sett__cta *b)
 }
 
 /* ---- warp groups ----------------------------------------------------------------------------------------------- */
-enum { GROUP = 4 };
-
 /* setmaxnreg, which all warps of a warp group execute. */
 void sett__note_group(sett__warp *w, uint32_t op)
 {
@@ -62,7 +60,7 @@ bool sett__groups_left(sett__core *c, const sett__cta *b)
 {
     char one[140], other[140];
     for (uint32_t i = 0; i < b->n_warps; i++) {
-        const sett__warp *w = &b->warp[i], *first = &b->warp[i / GROUP * GROUP];
+        const sett__warp *w = &b->warp[i], *first = &b->warp[i / SETT__GROUP * SETT__GROUP];
         if (w->apart.together == first->apart.together)
             continue;
         const sett__warp *at = w->apart.last ? w : first;

@@ -10,7 +10,7 @@
  * range.c. The interval of a run of blocks contains the value that each thread of each of these blocks computes.
  * flat.c, values in memory's order. Roots: memory, if an access loads or stores a whole value with elements of at most 8 bytes; an array
  *   of the thread's own, if the place is constant. Widths: one for a group of values; each access, pick and pack begins and ends at a
- *   multiple of it. Masks: any; memory.c copies the lanes that take part.
+ *   multiple of it. Masks: any; steps/memory.c copies the lanes that take part.
  * flat.c, values that are read where they lie. Between the load and the last use no operation writes to memory, branches or joins.
  *   Masks: any; a load in which lanes are missing is copied.
  * strip.c. Roots: parameters. Widths: an access of a warp is one run of bytes, and that of the next block follows it. Masks: full. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of inside.h, which includes it: what warps and blocks of async programs have beside what all have, and the fence. */
+/* A part of machine.h, which includes it: what warps and blocks of async programs have beside what all have, and the fence. */
 #ifndef SETT_JIT_SIM_APART_H
 #define SETT_JIT_SIM_APART_H
 #include "code.h"

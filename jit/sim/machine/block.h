@@ -74,7 +74,7 @@ struct sett__core { /* one worker */
     bool halted;          /* what the fault tells of is no fault of the kernel's */
     double deadline;      /* by sett__now_ms; 0: there is none */
     double poll_at;       /* likewise: when launch->poll is asked next; 0: not by this worker */
-    sett__extent around;  /* of form.c: the allocation that was found last */
+    sett__extent around;  /* of address.c: the allocation that was found last */
     sett_error fault;
 };
 static inline uint32_t sett__threads(const sett__sim_launch *l) /* of a block */

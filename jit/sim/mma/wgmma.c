@@ -4,7 +4,7 @@
 #include "mma.h"
 #include <string.h>
 
-enum { GROUP = 4, PIECE = 16, ROWS = 8, WARP_ROWS = 16, K_BYTES = 32 }; /* GROUP: of warps; a row of every product is 32 bytes along k */
+enum { PIECE = 16, ROWS = 8, WARP_ROWS = 16, K_BYTES = 32 }; /* a row of every product is 32 bytes along k */
 
 /* ---- descriptors ------------------------------------------------------------------------------------------ */
 /* Bits 0 to 13 of the address, 16 to 29 of lead, 32 to 45 of stride, each without its low 4; 62 and 63 the swizzle. The address is
@@ -187,7 +187,7 @@ static bool is_alike(sett__core *c, const sett__warp *w, const sett__insn *i, co
     for (uint32_t n = 0; n < k->n_event; n++) {
         const sett__event *e = k->event[n];
         const operands *y = (const void *)e->data;
-        if (e->kind != SETT__EVENT_WGMMA || e->cta != c->cta || e->warp->index / GROUP != w->index / GROUP || e->nth != w->apart.products)
+        if (e->kind != SETT__EVENT_WGMMA || e->cta != c->cta || e->warp->index / SETT__GROUP != w->index / SETT__GROUP || e->nth != w->apart.products)
             continue;
         char where[96];
         if (y->insn != i)
