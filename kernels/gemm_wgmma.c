@@ -2,7 +2,7 @@
 /* C = epilogue(A B^T) on Hopper: two warp groups multiply by wgmma what a third loads by multicast TMA through a pipeline; clusters of
  * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded.
  * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
-#include "kernels.h"
+#include "epilogue.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,22 +133,18 @@ static void settle(void *options, choice *c)
     tune->m = tune->n = 0; /* the same tile is the same kernel */
 }
 
-struct sett_epilogue_tile {
-    sett_build *b;
+/* A part of a tile: what its epilogue is given. */
+typedef struct place {
+    sett_epilogue_tile base;
     sett_thr_copy *thread; /* of the copy from registers to the tile */
     sett_arg row, tiler, tile; /* the tile's first row, and the tile from there on */
     int part;
-};
+} place;
 
-sett_tensor *sett_epilogue_partition_at(sett_site site, const sett_epilogue_tile *p, sett_tensor *whole)
+static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, sett_tensor *whole)
 {
-    char shape[120], text[300];
-    if (whole && sett_rank(whole) != 2) {
-        sett_arg_str(sett_shape(whole), shape, sizeof shape);
-        snprintf(text, sizeof text, "it takes an (M,N) tensor, and this one is %s: a vector by columns is sett_composition(t, sett_make_layout(b, T(M, N), T(0, 1))), "
-            "by rows with T(1, 0)", shape);
-        sett_fail_at(site, p->b, SETT_E_RANK, "sett_epilogue_partition", text);
-    }
+    const place *p = (const place *)base;
+    (void)site;
     return sett_slice(sett_partition_S(p->thread, sett_local_tile(sett_domain_offset(whole, p->row, 0), p->tiler, p->tile)), T(ALL, p->part), 0, 0);
 }
 
@@ -231,17 +227,17 @@ static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int
 }
 
 /* Panel i of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC. */
-static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2s, sett_epilogue_tile *place, sett_tensor *const from[2], sett_tensor *sC)
+static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2s, place *at, sett_tensor *const from[2], sett_tensor *sC)
 {
     const int each = each_of(t->o), parts_of = panel_of(t->o) / 2 / each;
     sett_tensor *held = sett_make_rmem_tensor(b, t->o->c, each);
     for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
-        place->part = j;
-        sett_arg shape = sett_shape(sett_slice(sett_partition_S(place->thread, t->c), T(ALL, j), 0, 0)); /* as sett_epilogue_partition gives it */
+        at->part = j;
+        sett_arg shape = sett_shape(sett_slice(sett_partition_S(at->thread, t->c), T(ALL, j), 0, 0)); /* as sett_epilogue_partition gives it */
         sett_val *sums = sett_load(sett_slice(from[0], T(ALL, j), 0, 0));
         if (from[1])
             sums = sett_mul(sett__silu(sums), sett_load(sett_slice(from[1], T(ALL, j), 0, 0)));
-        sett_val *x = t->then(place, sett_reshape(sums, shape), t->user);
+        sett_val *x = t->then(&at->base, sett_reshape(sums, shape), t->user);
         sett_store(held, sett_reshape(sett_to(x, t->o->c), each));
         sett_copy(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
     }
@@ -260,15 +256,15 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
     sett_tensor *sC = sett_partition_D(to, t->c);
     sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
     sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->tuning.bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
-    sett_epilogue_tile place = {.b = b, .thread = to, .row = sett_mul(sett_get(at, 0), t->o->tuning.bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
+    place here = {.base = {b, partition}, .thread = to, .row = sett_mul(sett_get(at, 0), t->o->tuning.bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
     for (int i = 0; i < panels; i++) {
         sett_tma_store_wait_read(b, panels - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
         if (high == 64)
-            fill_panel(b, t, i, r2s, &place, from, sC);
+            fill_panel(b, t, i, r2s, &here, from, sC);
         else
             sett_if (b, sett_lt(warp, high / 16)) /* a warp has 16 rows */
-                fill_panel(b, t, i, r2s, &place, from, sC);
+                fill_panel(b, t, i, r2s, &here, from, sC);
         sett_fence_view_async_shared(b);
         sett_barrier(b, sett_add(group, 1), GROUP);
         sett_if (b, sett_eq(warp, 0))
@@ -337,44 +333,6 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
         sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
 }
 
-/* R + acc SA[row] SB[column], of what there is; a coordinate past the edges has neither, and is not stored. */
-typedef struct terms {
-    sett_tensor *by_row, *by_column, *residual, *crd; /* (M,N) each */
-    sett_arg extent;
-    sett_gemm_epilogue then; /* the caller's */
-    void *user;
-    sett_build *b;
-    sett_site site; /* of the caller's line */
-} terms;
-
-/* What the caller's epilogue makes of the sums; where that is of no use, the build has an error of the caller's line. */
-static sett_val *called(const terms *s, const sett_epilogue_tile *at, sett_val *sums)
-{
-    char gives[120] = "NULL", want[120], text[320];
-    sett_val *x = s->then(at, sums, s->user);
-    sett_arg_str(sett_shape(sums), want, sizeof want);
-    if (x)
-        sett_arg_str(sett_shape(x), gives, sizeof gives);
-    if (x && !strcmp(gives, want))
-        return x;
-    snprintf(text, sizeof text, "the epilogue gives %s%s, and its sums have the shape %s: it returns one number for each of them", x ? "the shape " : "", gives, want);
-    sett_fail_at(s->site, s->b, SETT_E_ARGUMENT, "sett_gemm_wgmma_with", text);
-    return sums;
-}
-
-static sett_val *epilogue_of_terms(const sett_epilogue_tile *at, sett_val *acc, void *user)
-{
-    const terms *s = user;
-    sett_val *in = sett_elem_less(sett_epilogue_partition(at, s->crd), s->extent), *x = acc;
-    if (s->by_row)
-        x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_epilogue_partition(at, s->by_row), .pred = in)), sett_load(sett_epilogue_partition(at, s->by_column), .pred = in));
-    if (s->then)
-        x = called(s, at, x);
-    if (s->residual)
-        x = sett_add(sett_to(x, SETT_F32), sett_to(sett_load(sett_epilogue_partition(at, s->residual), .pred = in), SETT_F32));
-    return x;
-}
-
 /* Rows may lie further apart than they are long: by the symbol L and the name. */
 static sett_tensor *operand(sett_build *b, const char *name, sett_dtype t, sett_val *rows, sett_val *cols)
 {
@@ -393,10 +351,10 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     s.residual = o.residual ? operand(b, "R", o.c, M, N) : NULL;
     sett_tensor *C = operand(b, "C", o.c, M, N);
     if (o.scaled) {
-        s.by_row = sett_composition(sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), sett_make_layout(b, T(M, N), T(1, 0)));
-        s.by_column = sett_composition(sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), sett_make_layout(b, T(M, N), T(0, 1)));
+        s.by_row = sett__by_row(b, sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), M, N);
+        s.by_column = sett__by_column(b, sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), M, N);
     }
-    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = epilogue_of_terms, .user = &s, .N = N};
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = sett__epilogue, .user = &s, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     t.mtiles = sett_ceil_div(M, o.tuning.bm);
     sett_block(b, GROUP * (groups_of(&o) + 1));
