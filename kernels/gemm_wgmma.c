@@ -3,11 +3,12 @@
  * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded.
  * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
 #include "epilogue.h"
+#include "stream_k.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { GROUP = 128, LINE = 128, RASTER = 8, BARRIERS = 1024, CHUNKS = 8 };
+enum { GROUP = 128, LINE = 128, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 8 };
 
 /* The one that has wgmma. */
 static const device *hopper(void)
@@ -29,7 +30,18 @@ static int columns(const sett_gemm_wgmma_options *o)
 /* Blocks that share B. */
 static int cluster_of(const sett_gemm_wgmma_options *o)
 {
-    return o->tuning.bm == 128 ? 2 : 1;
+    return o->tuning.cluster;
+}
+
+/* Rows that one TMA box brings. A box of more than 64 rows that lies partly outside is slow where many blocks load it at once. */
+static int box_of_a(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.bm < 64 ? o->tuning.bm : 64;
+}
+
+static int box_of_b(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.bn / cluster_of(o) % 64 ? 32 : 64;
 }
 
 /* Rows that a block multiplies: wgmma has 64 at least. */
@@ -86,6 +98,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
 {
     sett_gemm_wgmma_tuning *tune = &o->tuning;
     sett__either(&tune->bm, !tune->m || tune->m > 128 ? 128 : tune->m > 32 ? 64 : tune->m > 16 ? 32 : 16);
+    sett__either(&tune->cluster, tune->bm == 128 ? 2 : 1);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
     if (tune->bn)
         return;
@@ -112,6 +125,8 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "m", tune->m, 0, INT_MAX);
     sett__in_range(c, "n", tune->n, 0, INT_MAX);
     sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
+    sett__in_range(c, "cluster", tune->cluster, 0, 2);
+    sett__in_range(c, "stream_k", o->stream_k, 0, 1);
     if (o->swiglu && (o->scaled || t == SETT_I8))
         REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
     if (*c->why)
@@ -155,46 +170,77 @@ typedef struct parts {
     sett_tma *ta, *tb, *tc;
     sett_pipeline *pipe;
     sett_scheduler *tiles;
-    sett_arg mtiles;
-    sett_val *ktiles, *N;
+    sett_val *ktiles, *M, *N;
+    stream_k stream;
     sett_gemm_epilogue then;
     void *user;
 } parts;
 
-/* One load of B's tile: its place in shared memory, (TMA,stages), and its coordinates, (TMA,k). In a cluster block `part` loads one half of
- * the rows for both blocks. Of .swiglu part 0 is the gate's rows, and part 1 those of up, which are N rows further on in B. In a block by
- * itself, without .swiglu, part 0 is the whole tile. */
-static void part_of_b(sett_build *b, const parts *t, sett_arg n, sett_val *part, sett_tensor **sB, sett_tensor **gB)
+/* K tiles of a work tile: from, to. */
+static sett_arg k_range(sett_build *b, const parts *t, const sett_work_tile *w)
 {
-    sett_tensor *rows = sett_tma_tensor(t->tb);
-    if (t->o->swiglu) {
-        rows = sett_local_tile(sett_domain_offset(rows, sett_mul(part, t->N), 0), T(columns(t->o), t->bk), T(n, ALL));
-        sett_tma_partition(t->tb, 0, NULL, sett_local_tile(t->b, T(columns(t->o), t->bk), T(part, 0)), rows, sB, gB);
-    } else {
-        rows = sett_local_tile(rows, T(t->o->tuning.bn, t->bk), T(n, ALL));
-        sett_tma_partition(t->tb, part, sett_make_layout(b, cluster_of(t->o)), t->b, rows, sB, gB);
+    return t->o->stream_k ? sett_tile_k_range(w) : sett_tuple(b, 0, t->ktiles);
+}
+
+/* Box number i of a tile's rows of A or B: of a matrix of so many boxes, and the last one of these where it lies outside, as a box
+ * outside takes longer than one inside; what it brings is never stored. */
+static sett_tensor *box_at(const parts *t, sett_tensor *rows, int box, sett_arg i, sett_val *extent)
+{
+    return sett_local_tile(rows, T(box, t->bk), T(sett_min(i, sett_sub(sett_ceil_div(extent, box), 1)), ALL));
+}
+
+/* A tile's loads: where in shared memory, (box,bk,stages), and from where, (box,bk,k). */
+typedef struct loads {
+    int n;
+    sett_tensor *to[BOXES], *from[BOXES];
+} loads;
+
+static loads loads_of_a(const parts *t, sett_arg m)
+{
+    const int box = box_of_a(t->o);
+    loads x = {.n = t->o->tuning.bm / box};
+    for (int i = 0; i < x.n; i++) {
+        x.from[i] = box_at(t, sett_tma_tensor(t->ta), box, sett_add(sett_mul(m, x.n), i), t->M);
+        x.to[i] = sett_local_tile(t->a, T(box, t->bk), T(i, 0));
     }
+    return x;
+}
+
+/* In a cluster each block loads one half of B's boxes for both. Of .swiglu the first half is the gate's rows, and the others are those of
+ * up, which lie N rows further on in B. */
+static loads loads_of_b(sett_build *b, const parts *t, sett_arg n)
+{
+    const int box = box_of_b(t->o), boxes = t->o->tuning.bn / box, half = boxes / 2;
+    loads x = {.n = boxes / cluster_of(t->o)};
+    sett_val *rank = cluster_of(t->o) == 2 ? sett_block_idx_in_cluster(b) : NULL;
+    for (int i = 0; i < x.n; i++) {
+        sett_arg at = rank ? SETT_A(sett_add(sett_mul(rank, x.n), i)) : sett_arg_i(i);
+        sett_tensor *rows = sett_tma_tensor(t->tb);
+        x.to[i] = sett_local_tile(t->b, T(box, t->bk), T(at, 0));
+        if (t->o->swiglu) {
+            sett_val *part = rank ? rank : sett_const(b, SETT_I32, i / half);
+            x.from[i] = box_at(t, sett_domain_offset(rows, sett_mul(part, t->N), 0), box, sett_add(sett_mul(n, half), i % half), t->N);
+        } else
+            x.from[i] = box_at(t, rows, box, sett_add(sett_mul(n, boxes), at), t->N);
+    }
+    return x;
 }
 
 static void produce(sett_build *b, const parts *t)
 {
-    const int cluster = cluster_of(t->o), loads = t->o->swiglu && cluster == 1 ? 2 : 1;
     sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
-    sett_val *both = cluster == 2 ? sett_const(b, SETT_I32, 3) : NULL;
+    sett_val *both = cluster_of(t->o) == 2 ? sett_const(b, SETT_I32, 3) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
-        sett_arg at = sett_tile_coord(w);
-        /* A box that lies outside takes longer than one inside: a block without a tile reads the last one. */
-        sett_arg m = cluster == 2 ? sett_min(sett_get(at, 0), sett_sub(t->mtiles, 1)) : sett_get(at, 0);
-        sett_tensor *gA = sett_local_tile(sett_tma_tensor(t->ta), T(t->o->tuning.bm, t->bk), T(m, ALL)), *sB[2], *gB[2];
-        for (int i = 0; i < loads; i++)
-            part_of_b(b, t, sett_get(at, 1), cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, i), &sB[i], &gB[i]);
-        sett_for (b, k, 0, t->ktiles, 1) {
+        sett_arg at = sett_tile_coord(w), range = k_range(b, t, w);
+        const loads x[] = {loads_of_a(t, sett_get(at, 0)), loads_of_b(b, t, sett_get(at, 1))};
+        sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
-            sett_tma_load(t->ta, sett_slice(gA, ALL, ALL, k), sett_local_tile(sett_slice(t->a, ALL, ALL, s), T(t->o->tuning.bm, t->bk), T(0, 0)), sett_pipeline_barrier(put));
-            for (int i = 0; i < loads; i++)
-                sett_tma_load(t->tb, sett_slice(gB[i], ALL, k), sett_slice(sB[i], ALL, s), sett_pipeline_barrier(put), .mask = both);
+            for (int i = 0; i < x[0].n; i++)
+                sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
+            for (int i = 0; i < x[1].n; i++)
+                sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
             sett_pipeline_advance(put);
         }
         sett_advance_to_next_work(w);
@@ -273,6 +319,40 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
     }
 }
 
+/* acc = the product of a work tile's K tiles. `stages` counts those of the tiles before. */
+static void multiply(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_tensor *stages, sett_pipeline_state *get, sett_pipeline_state *done, sett_arg n)
+{
+    sett_pipeline_state_set(get, sett_at(stages, 0));
+    sett_set(stages, sett_add(sett_at(stages, 0), n), 0);
+    k_block(b, t, mma, mine, acc, get, true);
+    sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
+    sett_for (b, k, 1, n, 1) {
+        k_block(b, t, mma, mine, acc, get, false);
+        sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
+        sett_consumer_release(done);
+        sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
+    }
+    sett_mma_wait(b, 0);
+    sett_consumer_release(done);
+}
+
+/* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own and stores. */
+static void finish(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range)
+{
+    const int groups = groups_of(t->o), cluster = cluster_of(t->o);
+    sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
+    sett_val *rank = cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, 0), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
+    sett_val *part = sett_add(sett_mul(rank, groups), group); /* of a worker's slots */
+    sett_val *first = sett_value(b, sett_get(range, 0)), *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1));
+    sett_if (b, sett_gt(first, 0))
+        sett__leave_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(me, cluster * groups), part)), barrier, thread);
+    sett_else (b) {
+        sett_for (b, i, sett_add(me, 1), sett_add(last, 1), 1)
+            sett__take_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(i, cluster * groups), part)), barrier, thread);
+        store(b, t, acc, group, sett_tile_coord(w));
+    }
+}
+
 static void consume(sett_build *b, const parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
@@ -282,19 +362,12 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_while (b, sett_is_valid_tile(w)) {
-        sett_pipeline_state_set(get, sett_at(stages, 0));
-        sett_set(stages, sett_add(sett_at(stages, 0), t->ktiles), 0);
-        k_block(b, t, mma, mine, acc, get, true);
-        sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
-        sett_for (b, k, 1, t->ktiles, 1) {
-            k_block(b, t, mma, mine, acc, get, false);
-            sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
-            sett_consumer_release(done);
-            sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
-        }
-        sett_mma_wait(b, 0);
-        sett_consumer_release(done);
-        store(b, t, acc, group, sett_tile_coord(w));
+        sett_arg range = k_range(b, t, w);
+        multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
+        if (o->stream_k)
+            finish(b, t, acc, group, w, range);
+        else
+            store(b, t, acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
     }
     sett_tma_store_wait_read(b, 0);
@@ -307,10 +380,10 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows_of(o), t->bk, o->tuning.stages), 1024);
     t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->tuning.bn, t->bk, o->tuning.stages), 1024);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of(o), columns(o)), 1024);
-    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->tuning.bm, t->bk), .tile = T(o->tuning.bm, t->bk));
-    t->tb = o->swiglu ? sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, columns(o), t->bk), .tile = T(columns(o), t->bk))
-                     : sett_make_tma(B, .smem = t->b, .tile = T(o->tuning.bn, t->bk), .multicast = cluster);
-    const int bytes = sett_tma_bytes(t->ta) + (1 + o->swiglu) * sett_tma_bytes(t->tb);
+    const int box[] = {box_of_a(o), box_of_b(o)};
+    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box[0], t->bk), .tile = T(box[0], t->bk));
+    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box[1], t->bk), .tile = T(box[1], t->bk));
+    const int bytes = sett_tma_bytes(t->ta) * (o->tuning.bm / box[0]) + sett_tma_bytes(t->tb) * (o->tuning.bn / box[1]);
     const int high = stored_rows(o);
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, high, panel), .tile = T(high, panel));
     t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
@@ -354,14 +427,18 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
         s.by_row = sett__by_row(b, sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), M, N);
         s.by_column = sett__by_column(b, sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), M, N);
     }
-    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = sett__epilogue, .user = &s, .N = N};
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = sett__epilogue, .user = &s, .M = M, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
-    t.mtiles = sett_ceil_div(M, o.tuning.bm);
+    sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles;
+    if (o.stream_k) {
+        t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, rows_of(&o) / groups_of(&o) * o.tuning.bn / GROUP);
+        clusters = SETT_A(sett_scalar(b, "workers", SETT_I32)), streamed = SETT_A(sett_scalar(b, "streamed", SETT_I32)), k_tiles = SETT_A(t.ktiles);
+    }
     sett_block(b, GROUP * (groups_of(&o) + 1));
     if (cluster_of(&o) == 2)
         sett_cluster(b, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
-    t.tiles = sett_tile_scheduler(b, .tiles = T(t.mtiles, sett_ceil_div(N, columns(&o))), .clusters = sett_arg_i(o.tuning.clusters), .swizzle = RASTER, .raster = SETT_RASTER_N);
+    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o))), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, C);
 }
@@ -373,5 +450,5 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

@@ -32,7 +32,21 @@
  * .swizzle: tiles of so many columns (rows, along N) are taken together before the next in that mode, so that
  * what blocks read at a time is near each other in L2; 0 or 1: one. The last columns may be fewer; they are
  * taken together.
- * Cluster i of the grid takes clusters of tiles i, i + n, i + 2n, of n in the grid. */
+ * Cluster i of the grid takes clusters of tiles i, i + n, i + 2n, of n in the grid.
+ *
+ * .k_tiles, .streamed: stream-K, and split K. A tile is cut along K into .k_tiles, and the first .streamed
+ * tiles (clusters of tiles) are streamed: all their K tiles, tile behind tile, are dealt to the .clusters
+ * workers in equal shares, so that a share may begin and end inside a tile. Each cluster takes its share
+ * first, then whole tiles. .streamed 0: whole tiles alone. All tiles streamed to S times as many clusters:
+ * each tile is split into S parts. Both may be symbols; .streamed times .k_tiles is at most 2147418112.
+ *
+ *     sett_arg k = sett_tile_k_range(w);              T(first, end) of this worker's K tiles of the tile
+ *     sett_arg who = sett_tile_workers(w);            T(this worker, the last worker of the tile)
+ *
+ * A worker that begins at K tile 0 owns the tile: it adds what workers this + 1 ... last leave in memory, in
+ * that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does that
+ * at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU starts
+ * first: no cluster waits for one that has not begun. */
 typedef enum sett_raster { SETT_RASTER_M, SETT_RASTER_N } sett_raster;
 typedef struct sett_scheduler sett_scheduler;
 typedef struct sett_work_tile sett_work_tile;
@@ -41,6 +55,7 @@ typedef struct sett_scheduler_args {
     sett_arg tiles, clusters;
     int swizzle;
     sett_raster raster;
+    sett_arg k_tiles, streamed;
 } sett_scheduler_args;
 SETT_API sett_scheduler *sett_tile_scheduler_at(sett_site, sett_build *, const sett_scheduler_args *);
 #define sett_tile_scheduler(b, ...) \
@@ -61,6 +76,12 @@ SETT_API sett_val *sett_is_valid_tile_at(sett_site, const sett_work_tile *);
 #define sett_is_valid_tile(w) sett_is_valid_tile_at(SETT_HERE, w)
 SETT_API sett_arg sett_tile_coord_at(sett_site, const sett_work_tile *);
 #define sett_tile_coord(w) sett_tile_coord_at(SETT_HERE, w)
+/* Of a scheduler with .k_tiles, see above; Int32 each. A tile that is not streamed has all K tiles, and one
+ * worker. */
+SETT_API sett_arg sett_tile_k_range_at(sett_site, const sett_work_tile *);
+#define sett_tile_k_range(w) sett_tile_k_range_at(SETT_HERE, w)
+SETT_API sett_arg sett_tile_workers_at(sett_site, const sett_work_tile *);
+#define sett_tile_workers(w) sett_tile_workers_at(SETT_HERE, w)
 
 #endif /* __cplusplus */
 #endif

@@ -10,6 +10,8 @@ struct sett_scheduler {
     sett__head head;
     sett_arg extent[MODES], all; /* of the problem, in clusters; all of them */
     sett_arg clusters;
+    sett_arg k_tiles, streamed; /* NULL values unless tiles are streamed */
+    bool streams;
     int64_t cluster[2];
     int swizzle;
     sett_raster raster;
@@ -17,12 +19,23 @@ struct sett_scheduler {
 struct sett_work_tile {
     sett__head head;
     const sett_scheduler *s;
-    sett_tensor *at; /* which, of all; in registers */
+    sett_tensor *at; /* which, of all; in registers, as what follows */
+    sett_tensor *from, *to; /* K tiles of it; NULL unless tiles are streamed */
+    sett_tensor *rest;      /* K tiles of this worker's share behind them */
+    sett_tensor *next;      /* the tile that follows when none are left */
 };
 
 static sett_arg op(const sett__ctx *c, sett_binary_op what, sett_arg x, sett_arg y)
 {
     return sett_index_at(c->site, c->func, what, x, y);
+}
+
+typedef struct pair { sett_arg quotient, rest; } pair;
+/* x / y and what is left; y is known at the launch. */
+static pair divide(const sett__ctx *c, sett_arg x, sett_arg y)
+{
+    sett_quot_rem r = sett_divmod_at(c->site, x, sett_fast_divmod_at(c->site, c->b, y));
+    return (pair){r.quotient, r.remainder};
 }
 
 /* ---- making one --------------------------------------------------------------------------------------- */
@@ -60,6 +73,33 @@ static bool take_clusters(const sett__ctx *c, sett_scheduler *s, sett_arg n)
     return sett__need_expr(c, ".clusters", -1, n, &known);
 }
 
+/* Streamed tiles: their K tiles, one tile behind the other, are dealt to the clusters in equal shares. */
+static bool take_stream(const sett__ctx *c, sett_scheduler *s, sett_arg k_tiles, sett_arg streamed)
+{
+    const bool has_k = k_tiles.kind != SETT_INT || k_tiles.u.i, has_tiles = streamed.kind != SETT_INT || streamed.u.i;
+    SETT__FAIL_IF(c->b, c->site, c->func, has_tiles && !has_k, false, SETT_E_ARGUMENT, ".streamed without .k_tiles: into how many K tiles a tile is cut");
+    s->streams = has_k;
+    if (!has_k)
+        return true;
+    const sett_arg given[] = {k_tiles, streamed};
+    for (int i = 0; i < 2; i++) {
+        sett__expr known;
+        const sett_arg x = given[i];
+        if (!sett__use_arg(c->b, c->site, c->func, x))
+            return false;
+        SETT__FAIL_IF(c->b, c->site, c->func, x.kind != SETT_VALUE && (!sett__is_number(x) || x.u.i < 1 - i), false, SETT_E_ARGUMENT,
+            "%s: an integer of %d or more, or SETT_A(symbol) that the launch gives", i ? ".streamed" : ".k_tiles", 1 - i);
+        if (!sett__need_expr(c, i ? ".streamed" : ".k_tiles", -1, x, &known))
+            return false;
+    }
+    s->k_tiles = k_tiles, s->streamed = streamed;
+    const sett_arg all = sett__mul(c, streamed, k_tiles);
+    SETT__FAIL_IF(c->b, c->site, c->func, all.kind == SETT_INT && all.u.i > MOST_TILES, false, SETT_E_RANGE, ".streamed times .k_tiles is at most %d, and this is %lld", MOST_TILES, (long long)all.u.i);
+    if (all.kind == SETT_VALUE)
+        sett__rely(c, SETT__BELOW, (sett_arg[]){all, sett_arg_i((int64_t)MOST_TILES + 1)}, ".streamed times .k_tiles is at most %d", MOST_TILES);
+    return !c->b->error.status;
+}
+
 sett_scheduler *sett_tile_scheduler_at(sett_site site, sett_build *b, const sett_scheduler_args *given)
 {
     enum { WIDEST = 64 };
@@ -78,7 +118,7 @@ sett_scheduler *sett_tile_scheduler_at(sett_site site, sett_build *b, const sett
         s->cluster[d] = b->cluster[d] ? b->cluster[d]->hi : 1;
     s->swizzle = a.swizzle ? a.swizzle : 1;
     s->raster = a.raster;
-    return take_tiles(&c, s, a.tiles) && take_clusters(&c, s, a.clusters) ? s : poison;
+    return take_tiles(&c, s, a.tiles) && take_clusters(&c, s, a.clusters) && take_stream(&c, s, a.k_tiles, a.streamed) ? s : poison;
 }
 
 sett_arg sett_scheduler_grid_at(sett_site site, const sett_scheduler *s)
@@ -90,10 +130,61 @@ sett_arg sett_scheduler_grid_at(sett_site site, const sett_scheduler *s)
     kid[M] = sett_arg_i(s->cluster[M]);
     kid[N] = sett_arg_i(s->cluster[N]);
     kid[L] = op(&c, SETT_MIN, s->all, s->clusters);
+    if (s->streams) /* a tile may have several workers */
+        kid[L] = op(&c, SETT_MAX, kid[L], op(&c, SETT_MIN, sett__mul(&c, s->streamed, s->k_tiles), s->clusters));
     return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, MODES, kid);
 }
 
 /* ---- going through them ---------------------------------------------------------------------------------- */
+static sett_arg where(const sett__ctx *c, sett_arg test, sett_arg x, sett_arg y)
+{
+    return sett_arg_v(sett_where_at(c->site, test.u.v, x, y));
+}
+
+/* K tiles of the share of each worker, and how many have one more. */
+static pair share_of(const sett__ctx *c, const sett_scheduler *s)
+{
+    const sett_arg all = sett__mul(c, s->streamed, s->k_tiles), workers = sett_arg_v(sett_grid_dim_at(c->site, c->b, 2));
+    const sett_arg each = op(c, SETT_FLOORDIV, all, workers);
+    return (pair){each, op(c, SETT_SUB, all, op(c, SETT_MUL, each, workers))};
+}
+
+/* Workers are numbered from the last cluster on: the one that computes the first K tiles of a tile waits for those of larger numbers,
+ * and these belong to clusters that a GPU starts before its own. So no cluster waits for one that has not begun. */
+static sett_arg worker_of(const sett__ctx *c)
+{
+    const sett_arg last = op(c, SETT_SUB, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)), sett_arg_i(1));
+    return op(c, SETT_SUB, last, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+}
+
+static sett_tensor *keep(const sett__ctx *c, sett_arg x)
+{
+    return sett_var_at(c->site, c->b, SETT_I32, x);
+}
+
+/* The first of the K tiles of this worker's share, and what is left; without a share its first whole tile. */
+static void begin_stream(const sett__ctx *c, sett_work_tile *w)
+{
+    const sett_scheduler *s = w->s;
+    const pair share = share_of(c, s);
+    const sett_arg me = worker_of(c), zero = sett_arg_i(0), kt = s->k_tiles;
+    const sett_arg lo = op(c, SETT_ADD, op(c, SETT_MUL, me, share.quotient), op(c, SETT_MIN, me, share.rest));
+    const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_LT, me, share.rest));
+    const sett_arg n = op(c, SETT_ADD, share.quotient, where(c, more, sett_arg_i(1), zero));
+    const sett_arg some = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, n, zero));
+    const pair at = divide(c, lo, kt);
+    const sett_arg from = where(c, some, at.rest, zero), room = op(c, SETT_SUB, kt, from);
+    const sett_arg first = op(c, SETT_ADD, s->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+    const sett_arg taken = where(c, some, op(c, SETT_MIN, n, room), kt);
+    if (c->b->error.status)
+        return;
+    w->at = keep(c, where(c, some, at.quotient, first));
+    w->from = keep(c, from);
+    w->to = keep(c, op(c, SETT_ADD, from, taken));
+    w->rest = keep(c, op(c, SETT_MAX, op(c, SETT_SUB, n, taken), zero));
+    w->next = keep(c, where(c, some, first, op(c, SETT_ADD, first, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)))));
+}
+
 sett_work_tile *sett_initial_work_tile_at(sett_site site, const sett_scheduler *s)
 {
     sett__ctx c = {NULL, site, "sett_initial_work_tile"};
@@ -101,7 +192,10 @@ sett_work_tile *sett_initial_work_tile_at(sett_site site, const sett_scheduler *
         return c.b ? (sett_work_tile *)&c.b->poison->atom : NULL;
     sett_work_tile *w = sett__new_object(c.b, SETT__K_WORK_TILE, sizeof *w);
     w->s = s;
-    w->at = sett_var_at(site, c.b, SETT_I32, sett_arg_v(sett_block_idx_at(site, c.b, 2)));
+    if (s->streams)
+        begin_stream(&c, w);
+    else
+        w->at = keep(&c, sett_arg_v(sett_block_idx_at(site, c.b, 2)));
     return c.b->error.status ? (sett_work_tile *)&c.b->poison->atom : w;
 }
 
@@ -110,12 +204,30 @@ static bool begin(sett__ctx *c, const sett_work_tile *w)
     return sett__use_async(c, (const sett__head *)w, SETT__K_WORK_TILE);
 }
 
-static sett_val *number_of(const sett__ctx *c, const sett_work_tile *w)
+static sett_val *kept(const sett__ctx *c, sett_tensor *t)
 {
-    sett_val *v = sett__get(c, w->at, sett_arg_i(0));
+    sett_val *v = sett__get(c, t, sett_arg_i(0));
     if (!c->b->error.status)
         v->lo = 0;
     return v;
+}
+
+static sett_val *number_of(const sett__ctx *c, const sett_work_tile *w)
+{
+    return kept(c, w->at);
+}
+
+/* The next tile of the share, else the next whole one. */
+static void advance_stream(const sett__ctx *c, sett_work_tile *w)
+{
+    const sett_arg at = sett_arg_v(number_of(c, w)), rest = sett_arg_v(kept(c, w->rest)), next = sett_arg_v(kept(c, w->next)), zero = sett_arg_i(0);
+    const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, rest, zero)), kt = w->s->k_tiles;
+    const sett_arg after = op(c, SETT_ADD, next, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)));
+    const sett_arg values[] = {where(c, more, op(c, SETT_ADD, at, sett_arg_i(1)), next), zero, where(c, more, op(c, SETT_MIN, rest, kt), kt),
+        op(c, SETT_MAX, op(c, SETT_SUB, rest, kt), zero), where(c, more, next, after)};
+    sett_tensor *const to[] = {w->at, w->from, w->to, w->rest, w->next};
+    for (int i = 0; i < 5 && !c->b->error.status; i++)
+        sett__set(c, to[i], values[i], zero);
 }
 
 void sett_advance_to_next_work_at(sett_site site, sett_work_tile *w)
@@ -123,6 +235,10 @@ void sett_advance_to_next_work_at(sett_site site, sett_work_tile *w)
     sett__ctx c = {NULL, site, "sett_advance_to_next_work"};
     if (!begin(&c, w))
         return;
+    if (w->s->streams) {
+        advance_stream(&c, w);
+        return;
+    }
     sett_arg next = op(&c, SETT_ADD, sett_arg_v(number_of(&c, w)), sett_arg_v(sett_grid_dim_at(site, c.b, 2)));
     if (!c.b->error.status)
         sett__set(&c, w->at, next, sett_arg_i(0));
@@ -134,14 +250,6 @@ sett_val *sett_is_valid_tile_at(sett_site site, const sett_work_tile *w)
     if (!begin(&c, w))
         return sett__poison_val(c.b);
     return sett_binary_at(site, c.func, SETT_LT, sett_arg_v(number_of(&c, w)), w->s->all);
-}
-
-typedef struct pair { sett_arg quotient, rest; } pair;
-/* x / y and what is left; y is known at the launch. */
-static pair divide(const sett__ctx *c, sett_arg x, sett_arg y)
-{
-    sett_quot_rem r = sett_divmod_at(c->site, x, sett_fast_divmod_at(c->site, c->b, y));
-    return (pair){r.quotient, r.remainder};
 }
 
 /* Number i of a plane of `major` by `minor`: along major, `wide` columns of minor at a time, of which the last may be fewer. */
@@ -181,4 +289,37 @@ sett_arg sett_tile_coord_at(sett_site site, const sett_work_tile *w)
         if (s->cluster[d] > 1)
             kid[d] = op(&c, SETT_ADD, op(&c, SETT_MUL, kid[d], sett_arg_i(s->cluster[d])), sett_arg_v(sett_cluster_id_at(site, c.b, c.func, SETT_BLOCK_IN_CLUSTER_IDX, d)));
     return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, MODES, kid);
+}
+
+sett_arg sett_tile_k_range_at(sett_site site, const sett_work_tile *w)
+{
+    sett__ctx c = {NULL, site, "sett_tile_k_range"};
+    if (!begin(&c, w))
+        return sett__poison_arg(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, !w->s->streams, sett__poison_arg(c.b), SETT_E_ARGUMENT, "the scheduler has no .k_tiles");
+    sett_arg *kid = sett__kids(&c, 2);
+    kid[0] = sett_arg_v(kept(&c, w->from)), kid[1] = sett_arg_v(kept(&c, w->to));
+    return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, 2, kid);
+}
+
+sett_arg sett_tile_workers_at(sett_site site, const sett_work_tile *w)
+{
+    sett__ctx c = {NULL, site, "sett_tile_workers"};
+    if (!begin(&c, w))
+        return sett__poison_arg(c.b);
+    SETT__FAIL_IF(c.b, site, c.func, !w->s->streams, sett__poison_arg(c.b), SETT_E_ARGUMENT, "the scheduler has no .k_tiles");
+    const pair share = share_of(&c, w->s);
+    const sett_arg one = sett_arg_i(1), me = worker_of(&c), number = sett_arg_v(number_of(&c, w)), kt = w->s->k_tiles;
+    /* The worker that has the tile's last K tile: the first share.rest have one more than the others. */
+    const sett_arg end = op(&c, SETT_SUB, op(&c, SETT_MUL, op(&c, SETT_ADD, number, one), kt), one), longer = op(&c, SETT_ADD, share.quotient, one);
+    const sett_arg inside = op(&c, SETT_MUL, share.rest, longer);
+    const sett_arg early = op(&c, SETT_FLOORDIV, end, longer);
+    const sett_arg late = op(&c, SETT_ADD, share.rest, op(&c, SETT_FLOORDIV, op(&c, SETT_MAX, op(&c, SETT_SUB, end, inside), sett_arg_i(0)), op(&c, SETT_MAX, share.quotient, one)));
+    const sett_arg streamed = sett_arg_v(sett_binary_at(site, c.func, SETT_LT, number, w->s->streamed));
+    const sett_arg is_early = sett_arg_v(sett_binary_at(site, c.func, SETT_LT, end, inside));
+    sett_arg *kid = sett__kids(&c, 2);
+    kid[0] = me;
+    if (!c.b->error.status)
+        kid[1] = where(&c, streamed, where(&c, is_early, early, late), me);
+    return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, 2, kid);
 }

@@ -158,6 +158,42 @@ START_TEST(gemm_wgmma)
 }
 END_TEST
 
+/* Tiles that several workers compute, by shares of any length: the sums are exact, so all give the bits of one worker. Three launches on one
+ * workspace, as each leaves it as it found it. */
+static const struct streamed { int bm, bn, cluster, workers, streamed; sett_dtype ab, c; } streamed[] = {{64, 64, 1, 7, 4, SETT_BF16, 0}, {64, 128, 1, 40, 6, SETT_F16, SETT_F32},
+    {128, 128, 1, 5, 6, SETT_BF16, SETT_BF16}, {128, 64, 2, 3, 2, SETT_F8E4M3FN, SETT_BF16}, {128, 256, 2, 9, 2, SETT_I8, SETT_F32}, {64, 64, 1, 3, 0, SETT_BF16, 0},
+    {64, 64, 1, 200, 12, SETT_BF16, 0} /* more than there are K tiles */, {16, 192, 1, 4, 1, SETT_BF16, 0}, {128, 64, 1, 13, 7, SETT_F16, 0}};
+
+START_TEST(gemm_wgmma_streamed)
+{
+    const struct streamed *x = &streamed[_i];
+    enum { M = 140, N = 144, K = 336, LEFT = 1 << 12, PARTIAL = 1 << 21 };
+    if (!has_wgmma())
+        return;
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = x->ab, .c = x->c, .tuning = {.bm = x->bm, .bn = x->bn, .cluster = x->cluster}};
+    void *a = factors(x->ab, M, K, K, 0), *b = factors(x->ab, N, K, K, 3), *want = sett_alloc(r.e, r.stream.device, M * N * 4), *got = sett_alloc(r.e, r.stream.device, M * N * 4);
+    void *partial = sett_alloc(r.e, r.stream.device, PARTIAL * 4), *left = sett_alloc(r.e, r.stream.device, LEFT * 4);
+    const sett_dtype c = x->c ? x->c : x->ab;
+    static uint32_t zero[LEFT], bits[2][M * N];
+    ck_assert(want && got && partial && left && !sett_memcpy(r.e, r.stream, left, zero, sizeof zero));
+    sett_buf A = sett_buf_2d(a, x->ab, M, K), B = sett_buf_2d(b, x->ab, N, K), C = sett_buf_2d(want, c, M, N), D = sett_buf_2d(got, c, M, N);
+    sett_buf P = sett_buf_1d(partial, x->ab == SETT_I8 ? SETT_I32 : SETT_F32, PARTIAL), L = sett_buf_1d(left, SETT_U32, LEFT);
+    RUN(sett_gemm_wgmma, &o, &A, &B, &C);
+    o.stream_k = 1;
+    const size_t bytes = M * N * (size_t)sett_dtype_bits(c) / 8;
+    for (int i = 0; i < 3; i++) {
+        memset(bits[1], 0xff, sizeof bits[1]);
+        ck_assert(!sett_memcpy(r.e, r.stream, got, bits[1], M * N * 4));
+        RUN(sett_gemm_wgmma, &o, &A, &B, &D, &P, &L, x->workers, x->streamed);
+        ck_assert(!sett_memcpy(r.e, r.stream, bits[0], want, bytes) && !sett_memcpy(r.e, r.stream, bits[1], got, bytes) && !sett_sync(r.e, r.stream));
+        ck_assert_int_eq(memcmp(bits[0], bits[1], bytes), 0);
+    }
+    void *all[] = {a, b, want, got, partial, left};
+    for (int i = 0; i < 6; i++)
+        sett_free(r.e, r.stream.device, all[i]);
+}
+END_TEST
+
 /* The tile that is chosen by M and N. Rows of bf16 with M from 1 to 1024 but 30: the fastest one of an H200, or within 3 % of it, by the times of
  * bench/RESULTS.md, "tiles of few rows"; 256 x 6144 within 11 %. The others: what the type, the extents or nothing given limit it to. */
 START_TEST(tile_of_a_product)
@@ -592,6 +628,7 @@ Suite *hopper_suite(void)
     tcase_add_test(t, tile_of_a_product);
     tcase_add_loop_test(t, an_epilogue_sees_each_element_once, 0, 4);
     tcase_add_loop_test(t, an_epilogue_gives_what_it_was_given, 0, sizeof odd_epilogue / sizeof *odd_epilogue);
+    tcase_add_loop_test(t, gemm_wgmma_streamed, 0, sizeof streamed / sizeof *streamed);
     tcase_add_loop_test(t, gemm_wgmma, 0, (int)(sizeof products / sizeof *products));
     tcase_add_loop_test(t, attention, 0, 4);
     tcase_add_loop_test(t, exact_attention, 0, 3);

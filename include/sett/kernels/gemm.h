@@ -31,6 +31,7 @@ typedef struct sett_gemm_wgmma_tuning {
     int m, n;     /* M and N of most launches, 0: large; bm and bn are chosen by them where they are 0. A
                    * launch with another M or N gives the same results, and may be slower.
                    * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
+    int cluster;  /* 2: two blocks, one below the other, share B; 1: blocks by themselves; 0: 2 of .bm 128 */
 } sett_gemm_wgmma_tuning;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
@@ -40,6 +41,7 @@ typedef struct sett_gemm_wgmma_options {
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
+    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share; see below */
     sett_gemm_wgmma_tuning tuning;
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream_k.h"
+
+enum { WIDE = 4, AT_ONCE = 16 /* sums that are read before the first is added */ };
+
+stream_k sett__stream_k(sett_build *b, sett_dtype sums, int threads, int values)
+{
+    sett_val *n = sett_sym(b, "partial_values", .div = WIDE), *slots = sett_sym(b, "slots");
+    stream_k s = {.threads = threads, .values = values};
+    s.sums = sett_param(b, "partial", sums, sett_make_layout(b, T1(n)), .align = 16);
+    s.left = sett_param(b, "left", SETT_U32, sett_make_layout(b, T1(slots)));
+    return s;
+}
+
+/* A thread's sums of a slot, (4, values / 4): 16 bytes of neighbours in turn. */
+static sett_tensor *place_of(sett_build *b, const stream_k *s, sett_arg slot, sett_val *thread)
+{
+    sett_val *first = sett_add(sett_mul(slot, s->threads * s->values), sett_mul(thread, WIDE));
+    return sett_composition(sett_domain_offset(s->sums, T1(first)), sett_make_layout(b, T(WIDE, s->values / WIDE), T(1, WIDE * s->threads)));
+}
+
+void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_arg slot, sett_arg barrier, sett_val *thread)
+{
+    sett_tensor *to = place_of(b, s, slot, thread), *from = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
+    for (int i = 0; i < s->values / WIDE; i++)
+        sett_store(sett_slice(to, ALL, i), sett_load(sett_slice(from, ALL, i)));
+    sett_barrier(b, barrier, s->threads); /* all have, before one says so */
+    sett_if (b, sett_eq(thread, 0))
+        sett_atomic_ordered(s->left, SETT_ATOMIC_EXCH, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, slot);
+}
+
+void sett__take_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_arg slot, sett_arg barrier, sett_val *thread)
+{
+    sett_tensor *from = place_of(b, s, slot, thread), *to = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
+    sett_if (b, sett_eq(thread, 0)) {
+        sett_tensor *came = sett_var(b, SETT_U32, 0);
+        sett_while (b, sett_eq(sett_at(came, 0), 0)) /* taking the word sets it back for the next launch */
+            sett_set(came, sett_atomic_cas_ordered(s->left, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, 1, 0, slot), 0);
+    }
+    sett_barrier(b, barrier, s->threads);
+    const int step = AT_ONCE / WIDE, all = s->values / WIDE;
+    for (int i = 0; i < all; i += step) {
+        sett_val *x[AT_ONCE / WIDE];
+        for (int j = 0; j < step && i + j < all; j++)
+            x[j] = sett_load(sett_slice(from, ALL, i + j));
+        for (int j = 0; j < step && i + j < all; j++) {
+            sett_tensor *mine = sett_slice(to, ALL, i + j);
+            sett_store(mine, sett_add(sett_load(mine), x[j]));
+        }
+    }
+}

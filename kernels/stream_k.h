@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of a tile that several workers compute (sett/scheduler.h, .streamed): how they come together. */
+#ifndef STREAM_K_H
+#define STREAM_K_H
+#include "kernels.h"
+
+/* The workspace of a kernel. A slot is a group of threads of a worker, which leaves sums at most once a launch. */
+typedef struct stream_k {
+    sett_tensor *sums;  /* Float32, or Int32: of each slot those of all its threads */
+    sett_tensor *left;  /* U32, one a slot: 1 while sums wait to be taken. 0 before a launch, and behind it */
+    int threads, values; /* of a group; of a thread */
+} stream_k;
+
+/* Declares the two parameters, "partial" and "left". */
+stream_k sett__stream_k(sett_build *, sett_dtype sums, int threads, int values);
+/* The group `slot` leaves `acc`, registers; barrier: the named barrier of the group; thread: in the group. */
+void sett__leave_sums(sett_build *, const stream_k *, sett_tensor *acc, sett_arg slot, sett_arg barrier, sett_val *thread);
+/* The group waits for those of `slot`, and adds them to `acc`. */
+void sett__take_sums(sett_build *, const stream_k *, sett_tensor *acc, sett_arg slot, sett_arg barrier, sett_val *thread);
+#endif
