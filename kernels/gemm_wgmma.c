@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = epilogue(A B^T) on Hopper: two warp groups multiply by wgmma what a third loads by multicast TMA through a pipeline; clusters of
+/* C = epilogue(A B^T) on Hopper: two warp groups multiply by wgmma what a warp loads by multicast TMA through a pipeline; clusters of
  * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded.
  * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
 #include "epilogue.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GROUP = 128, LINE = 128, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 8 };
+enum { GROUP = 128, WARP = 32, LINE = 128, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 8 };
 
 /* The one that has wgmma. */
 static const device *hopper(void)
@@ -390,18 +390,11 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
         .multicast = cluster == 2, .relaxed = true);
     sett__begin(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
-    sett_if (b, sett_ge(group, groups)) {
-        if (groups == 2) /* of 384 threads each has 168, of 256 what it needs */
-            sett_setmaxregister_decrease(b, 24);
-        sett_if (b, sett_eq(warp, 4 * groups))
-            sett_if (b, sett_elect_one(b))
-                produce(b, t);
-    }
-    sett_else (b) {
-        if (groups == 2)
-            sett_setmaxregister_increase(b, 240);
+    sett_if (b, sett_eq(group, groups))
+        sett_if (b, sett_elect_one(b))
+            produce(b, t);
+    sett_else (b)
         consume(b, t, group);
-    }
     if (cluster == 2)
         sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
 }
@@ -434,7 +427,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
         t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, rows_of(&o) / groups_of(&o) * o.tuning.bn / GROUP);
         clusters = SETT_A(sett_scalar(b, "workers", SETT_I32)), streamed = SETT_A(sett_scalar(b, "streamed", SETT_I32)), k_tiles = SETT_A(t.ktiles);
     }
-    sett_block(b, GROUP * (groups_of(&o) + 1));
+    sett_block(b, GROUP * groups_of(&o) + WARP);
     if (cluster_of(&o) == 2)
         sett_cluster(b, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */

@@ -20,9 +20,8 @@ struct sett_work_tile {
     sett__head head;
     const sett_scheduler *s;
     sett_tensor *at; /* which, of all; in registers, as what follows */
-    sett_tensor *from, *to; /* K tiles of it; NULL unless tiles are streamed */
-    sett_tensor *rest;      /* K tiles of this worker's share behind them */
-    sett_tensor *next;      /* the tile that follows when none are left */
+    sett_tensor *from; /* its first K tile; NULL unless tiles are streamed */
+    sett_tensor *rest; /* K tiles of this worker's share from there on; 0: it is a whole tile */
 };
 
 static sett_arg op(const sett__ctx *c, sett_binary_op what, sett_arg x, sett_arg y)
@@ -162,6 +161,11 @@ static sett_tensor *keep(const sett__ctx *c, sett_arg x)
     return sett_var_at(c->site, c->b, SETT_I32, x);
 }
 
+static sett_arg first_whole(const sett__ctx *c, const sett_scheduler *s)
+{
+    return op(c, SETT_ADD, s->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+}
+
 /* The first of the K tiles of this worker's share, and what is left; without a share its first whole tile. */
 static void begin_stream(const sett__ctx *c, sett_work_tile *w)
 {
@@ -173,16 +177,11 @@ static void begin_stream(const sett__ctx *c, sett_work_tile *w)
     const sett_arg n = op(c, SETT_ADD, share.quotient, where(c, more, sett_arg_i(1), zero));
     const sett_arg some = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, n, zero));
     const pair at = divide(c, lo, kt);
-    const sett_arg from = where(c, some, at.rest, zero), room = op(c, SETT_SUB, kt, from);
-    const sett_arg first = op(c, SETT_ADD, s->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
-    const sett_arg taken = where(c, some, op(c, SETT_MIN, n, room), kt);
     if (c->b->error.status)
         return;
-    w->at = keep(c, where(c, some, at.quotient, first));
-    w->from = keep(c, from);
-    w->to = keep(c, op(c, SETT_ADD, from, taken));
-    w->rest = keep(c, op(c, SETT_MAX, op(c, SETT_SUB, n, taken), zero));
-    w->next = keep(c, where(c, some, first, op(c, SETT_ADD, first, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)))));
+    w->at = keep(c, where(c, some, at.quotient, first_whole(c, s)));
+    w->from = keep(c, where(c, some, at.rest, zero));
+    w->rest = keep(c, n);
 }
 
 sett_work_tile *sett_initial_work_tile_at(sett_site site, const sett_scheduler *s)
@@ -217,17 +216,31 @@ static sett_val *number_of(const sett__ctx *c, const sett_work_tile *w)
     return kept(c, w->at);
 }
 
+typedef struct stream {
+    sett_arg at, from, rest, end, shared; /* end of the K tiles; Boolean: it is of the share */
+} stream;
+static stream stream_of(const sett__ctx *c, const sett_work_tile *w)
+{
+    const sett_arg kt = w->s->k_tiles;
+    stream x = {.at = sett_arg_v(number_of(c, w)), .from = sett_arg_v(kept(c, w->from)), .rest = sett_arg_v(kept(c, w->rest))};
+    x.shared = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, x.rest, sett_arg_i(0)));
+    x.end = where(c, x.shared, op(c, SETT_MIN, op(c, SETT_ADD, x.from, x.rest), kt), kt);
+    return x;
+}
+
 /* The next tile of the share, else the next whole one. */
 static void advance_stream(const sett__ctx *c, sett_work_tile *w)
 {
-    const sett_arg at = sett_arg_v(number_of(c, w)), rest = sett_arg_v(kept(c, w->rest)), next = sett_arg_v(kept(c, w->next)), zero = sett_arg_i(0);
-    const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, rest, zero)), kt = w->s->k_tiles;
-    const sett_arg after = op(c, SETT_ADD, next, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)));
-    const sett_arg values[] = {where(c, more, op(c, SETT_ADD, at, sett_arg_i(1)), next), zero, where(c, more, op(c, SETT_MIN, rest, kt), kt),
-        op(c, SETT_MAX, op(c, SETT_SUB, rest, kt), zero), where(c, more, next, after)};
-    sett_tensor *const to[] = {w->at, w->from, w->to, w->rest, w->next};
-    for (int i = 0; i < 5 && !c->b->error.status; i++)
-        sett__set(c, to[i], values[i], zero);
+    const stream x = stream_of(c, w);
+    const sett_arg zero = sett_arg_i(0), left = op(c, SETT_MAX, op(c, SETT_SUB, x.rest, op(c, SETT_SUB, x.end, x.from)), zero);
+    const sett_arg whole = where(c, x.shared, first_whole(c, w->s), op(c, SETT_ADD, x.at, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2))));
+    const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, left, zero));
+    const sett_arg at = where(c, more, op(c, SETT_ADD, x.at, sett_arg_i(1)), whole);
+    if (c->b->error.status)
+        return;
+    sett__set(c, w->at, at, zero);
+    sett__set(c, w->from, zero, zero);
+    sett__set(c, w->rest, left, zero);
 }
 
 void sett_advance_to_next_work_at(sett_site site, sett_work_tile *w)
@@ -298,7 +311,8 @@ sett_arg sett_tile_k_range_at(sett_site site, const sett_work_tile *w)
         return sett__poison_arg(c.b);
     SETT__FAIL_IF(c.b, site, c.func, !w->s->streams, sett__poison_arg(c.b), SETT_E_ARGUMENT, "the scheduler has no .k_tiles");
     sett_arg *kid = sett__kids(&c, 2);
-    kid[0] = sett_arg_v(kept(&c, w->from)), kid[1] = sett_arg_v(kept(&c, w->to));
+    const stream x = stream_of(&c, w);
+    kid[0] = x.from, kid[1] = x.end;
     return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, 2, kid);
 }
 
