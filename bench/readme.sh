@@ -30,7 +30,7 @@ echo "$(date -u +%Y-%m-%d), $BENCH_COMMIT, $(nvidia-smi --query-gpu=name,driver_
 for part; do
     echo
     case $part in
-    products) within 130 python3 bench/products.py main few fp8 ;;
+    products) within 130 python3 bench/products.py readme main few fp8 ;;
     attention) within 60 python3 bench/attention.py ;;
     peers) within 190 python3 bench/peers.py add layer_norm softmax rms_norm silu_mul sum transpose softmax_odd rms_norm_odd ;;
     mlp) within 90 python3 bench/mlp.py 4096 512 1 ;;

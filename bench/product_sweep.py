@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sweep of bench/products.py: every configuration of product_table.CONFIGS and torch.mm (cuBLAS), in each cell, as CSV."""
+
+import sys
+import time
+
+import torch
+from gpu import DEVICE, GPU, engine, first_line, say
+from graphs import Graph, Pool, device_ms, guess_ms, on_side, turns_of
+from product_table import CONFIGS, FIELDS, PEER, ROWS, SHAPES, name, pointless
+from rounds import median, quantile
+
+import sett
+
+ROUNDS, GRAPH_MS = 3, 0.3
+WRONG = 2**-6  # of the largest value: two roundings of bf16 that differ are 2^-7 apart
+SMALL_SHAPES, SMALL_ROWS, SMALL_CONFIGS = ((256, 192), (136, 72)), (1, 17, 70), ({"bm": 16, "bn": 64}, {"bm": 64, "bn": 128}, {"bm": 128, "bn": 64})
+
+
+def binding(config, early):
+    """A function that binds a set (.a, .b, .out, .m, .n, .k) to the kernel of a configuration, compiled once: keys depend on neither M, N
+    nor K. sett.Error where the library refuses the configuration."""
+    options = {key: value for key, value in config.items() if key != "family"}
+    kernel = engine.compile(getattr(sett.kernels, config.get("family", "gemm_wgmma")), dtype="bf16", no_pdl=int(not early), **options)
+    return lambda s: kernel.prepare(s.a, s.b, s.out)
+
+
+def bindings(configs, early):
+    """{name: (config, binding)} of those that the library takes."""
+    have = {}
+    for config in configs:
+        try:
+            have[name(config)] = config, binding(config, early)
+        except sett.Error as e:
+            say(f"{name(config)}: {first_line(e)}")
+    return have
+
+
+class Set:
+    """The operands of one launch."""
+
+    def __init__(self, m, n, k, data, results):
+        self.m, self.n, self.k = m, n, k
+        self.a, self.b, self.out = data.take(m, k), data.take(n, k), results.take(m, n)
+
+
+def size_of(cells):
+    """Elements of the two pools: of operands, and of results."""
+    most = [0, 0]
+    for m, n, k in cells:
+        turns = turns_of(2 * (m * k + n * k + m * n))
+        most[0], most[1] = max(most[0], turns * (m * k + n * k + 256)), max(most[1], turns * (m * n + 128))
+    return most
+
+
+def off(got, want):
+    """How far a result is from the right one, as a share of the largest value; NaN if it has one."""
+    return ((got - want).abs().max() / want.abs().max()).item()
+
+
+class Sweep:
+    def __init__(self, cells, have, rounds):
+        self.have, self.rounds = have, rounds
+        operands, results = size_of(cells)
+        self.data, self.results = Pool(operands), Pool(results, normal=False)
+        self.ours, self.theirs = [], []  # programmatic edges over edges
+
+    def cell(self, m, n, k):
+        """{way: times in us} of a cell."""
+        self.data.begin(), self.results.begin()
+        sets = [Set(m, n, k, self.data, self.results) for _ in range(turns_of(2 * (m * k + n * k + m * n)))]
+        want = sets[0].a @ sets[0].b.T
+        guess, graphs = guess_ms(m, n, k), {}
+        for way, bind in ((PEER, None), *((way, bind) for way, (config, bind) in self.have.items() if not GPU or not pointless(config, m, n, k))):
+            try:
+                graphs[way] = self.graph(way, bind, sets, guess, want)
+            except (sett.Error, RuntimeError) as e:
+                say(f"{m} x {n} x {k}: no {way}: {first_line(e)}")
+        return {way: [1000 * t for t in times] for way, times in device_ms(graphs, self.rounds).items()}
+
+    def graph(self, way, bind, sets, guess, want):
+        calls = [bind(s) if bind else lambda s=s: torch.mm(s.a, s.b.T, out=s.out) for s in sets]
+        calls[0]()  # loads what a capture may not load
+        sets[0].out.fill_(float("nan")), sets[-1].out.fill_(float("nan"))
+        graph = Graph(calls, guess, GRAPH_MS)
+        graph.run()
+        wrong = off(sets[0].out, want)
+        if not wrong < WRONG or sets[-1].out.isnan().any():
+            say(f"WRONG: {sets[0].m} x {sets[0].n} x {sets[0].k}, {way}: off by {wrong:.4f} of the largest value")
+        (self.ours if bind else self.theirs).append((graph.early, graph.edges))
+        return graph
+
+
+def edges(seen):
+    return f"{sum(early for early, _ in seen)} of {sum(all_ for _, all_ in seen)} edges are programmatic, in {sum(early > 0 for early, _ in seen)} of {len(seen)} graphs"
+
+
+def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=False, configs=None):
+    began = time.monotonic()
+    torch.manual_seed(1)
+    on_side()
+    shapes, rows = shapes or (SHAPES if GPU else SMALL_SHAPES), rows or (ROWS if GPU else SMALL_ROWS)
+    have = bindings(configs or (CONFIGS if GPU else SMALL_CONFIGS), early)
+    cells = [(m, n, k) for n, k in shapes for m in rows]
+    doing = Sweep(cells, have, rounds)
+    say(f"{torch.cuda.get_device_name() if GPU else 'CPU engine'}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "
+        f"begun {'early (PDL)' if early else 'plainly'}; kernels and pools {time.monotonic() - began:.1f} s")
+    file = open(out, "w") if out else sys.stdout
+    print(",".join(FIELDS), file=file)
+    done = 0
+    for m, n, k in cells:
+        if time.monotonic() - began > budget:
+            say(f"{budget:.0f} s are over: {len(cells) - done} cells are missing, from {m} x {n} x {k} on")
+            break
+        for way, us in doing.cell(m, n, k).items():
+            print(f"{n},{k},{m},{way},{median(us):.3f},{quantile(us, 0.1):.3f},{quantile(us, 0.9):.3f}", file=file)
+        file.flush()
+        done += 1
+    say(f"{done} cells in {time.monotonic() - began:.1f} s. {PEER}: {edges(doing.theirs)}. Ours: {edges(doing.ours)}")
+    if out:
+        file.close()

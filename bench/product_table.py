@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which products are swept, by which configurations of sett's kernels, and what follows from the times: bench/products.py. It needs Python
+alone."""
+
+import csv
+import math
+from typing import NamedTuple
+
+SHAPES = ((1280, 8192), (8192, 1024), (7168, 8192), (8192, 3584), (2112, 7168), (24576, 1536), (7168, 16384), (4096, 7168), (4608, 3584),
+    (3584, 3584), (37888, 3584), (3584, 18944))  # N, K of models' weights
+ROWS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 257, 300, 384, 512, 777, 1000, 1024, 2048, 4096, 8192)
+PEER = "torch.mm"
+MULTIPROCESSORS, LINE = 132, 64  # of an H200 or H100 (SXM); elements of K in a k-tile of bf16
+MOST = 8  # configurations that one product chooses among
+
+# Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out; "split" is of K.
+CONFIGS = tuple({"bm": bm, "bn": bn} for bm in (16, 32, 64, 128) for bn in (64, 128, 192, 256))
+
+
+def name(config):
+    return " ".join(f"{key}={value}" for key, value in config.items())
+
+
+def tiles_of(config, m, n):
+    return -(-m // config.get("bm", 128)) * -(-n // config.get("bn", 128))
+
+
+def pointless(config, m, n, k):
+    """Whether this configuration cannot be the best one: its tiles are higher than the rows by a factor of two, or so low that B is read
+    more than four times over by more tiles than run at once; or K is split where tiles fill the device already, or into nearly nothing."""
+    bm, split = config.get("bm", 128), config.get("split", 1)
+    tiles = tiles_of(config, m, n)
+    if bm > 16 and bm >= 2 * m:
+        return True
+    if bm < 128 and m > 4 * bm and tiles > 2 * MULTIPROCESSORS:
+        return True
+    return split > 1 and (tiles >= MULTIPROCESSORS or k < 4 * LINE * split or tiles * split > 4 * MULTIPROCESSORS)
+
+
+# ---- times ----------------------------------------------------------------------------------------------------
+class Time(NamedTuple):
+    us: float
+    p10: float
+    p90: float
+
+
+FIELDS = ("n", "k", "m", "way", "us", "p10", "p90")
+
+
+def read(*paths):
+    """{(n, k, m): {way: Time}}. A later line replaces an earlier one of the same cell and way."""
+    cells = {}
+    for path in paths:
+        with open(path, newline="") as f:
+            for line in csv.DictReader(f):
+                cell = tuple(int(line[x]) for x in "nkm")
+                cells.setdefault(cell, {})[line["way"]] = Time(*(float(line[x]) for x in ("us", "p10", "p90")))
+    return cells
+
+
+def geomean(values):
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def ours(times):
+    return {way: t.us for way, t in times.items() if not way.startswith(PEER)}
+
+
+def best(times, among=None):
+    """(way, us) of the fastest of ours, or of those named."""
+    have = {way: us for way, us in ours(times).items() if among is None or way in among}
+    return min(have.items(), key=lambda pair: pair[1]) if have else (None, math.inf)
+
+
+def ratio(times, among=None):
+    """The peer's time over that of our best."""
+    return times[PEER].us / best(times, among)[1]
+
+
+def chosen(cells, most=MOST):
+    """Greedily the ways that make the geometric mean of the ratios largest, best first. cells: the times of some cells. A cell without any
+    of the ways counts as one that is 100 times as slow as its best."""
+    rest, have = {way for times in cells for way in ours(times)}, []
+    slow = [100 * best(times)[1] for times in cells]
+    while rest and len(have) < most:
+
+        def cost(way):
+            return sum(math.log(min(now, times[way].us if way in times else math.inf)) for now, times in zip(slow, cells))
+
+        way = min(sorted(rest), key=cost)
+        if have and cost(way) >= sum(map(math.log, slow)) - 1e-6:
+            break
+        slow = [min(now, times[way].us if way in times else math.inf) for now, times in zip(slow, cells)]
+        have.append(way)
+        rest.discard(way)
+    return have
+
+
+def by(cells, key):
+    """The times of cells in groups, in order of key(n, k, m)."""
+    groups = {}
+    for cell in sorted(cells):
+        groups.setdefault(key(*cell), []).append(cells[cell])
+    return dict(sorted(groups.items()))
+
+
+# ---- what is said of them ----------------------------------------------------------------------------------------
+def best_table(cells):
+    rows = sorted({m for _, _, m in cells})
+    lines = ["| N x K | " + " | ".join(f"M = {m}" for m in rows) + " |", "| --- |" + " --- |" * len(rows)]
+    for n, k in dict.fromkeys((n, k) for n, k, _ in cells):
+        def text(m):
+            times = cells.get((n, k, m), {})
+            way, us = best(times)
+            return f"{times[PEER].us / us:.2f} {us:.1f} us {way}" if way and PEER in times else ""
+
+        lines.append(f"| {n} x {k} | " + " | ".join(map(text, rows)) + " |")
+    return lines
+
+
+def slow_cells(cells, limit):
+    return sorted((ratio(times), cell) for cell, times in cells.items() if ratio(times) < limit)
+
+
+def choices(cells, most=MOST):
+    """What at most so many ways for each (N,K) lose: lines, and the ratios with them."""
+    lines, ratios = [], []
+    for (n, k), group in by(cells, lambda n, k, m: (n, k)).items():
+        have = chosen(group, most)
+        with_them = [ratio(times, have) for times in group]
+        ratios += with_them
+        lines.append(f"{n} x {k}: {geomean(with_them):.3f} with {len(have)}, {geomean(map(ratio, group)):.3f} with all: {'; '.join(have)}")
+    return lines, ratios
+
+
+def worth(cells):
+    """(loss, wins, way) of each way: by how much the geometric mean falls without it, and where it is the best."""
+    with_all = geomean(map(ratio, cells.values()))
+    ways = {way for times in cells.values() for way in ours(times)}
+    wins = [best(times)[0] for times in cells.values()]
+
+    def without(way):
+        left = [(times, ways - {way}) for times in cells.values()]
+        return geomean(ratio(times, among) for times, among in left if best(times, among)[0])
+
+    return sorted(((with_all / without(way) - 1, wins.count(way), way) for way in ways), reverse=True)
+
+
+def analyse(*paths):
+    every = read(*paths)
+    cells = {cell: times for cell, times in every.items() if PEER in times and ours(times)}
+    print(f"{len(cells)} cells, peer's time over that of the best of {len({way for times in cells.values() for way in ours(times)})} ways\n")
+    print("\n".join(best_table(cells)))
+    print("\nGeometric mean by M: " + ", ".join(f"{m}: {geomean(map(ratio, group)):.3f}" for m, group in by(cells, lambda n, k, m: m).items()))
+    print("By N x K: " + ", ".join(f"{n} x {k}: {geomean(map(ratio, group)):.3f}" for (n, k), group in by(cells, lambda n, k, m: (n, k)).items()))
+    print(f"Over all: {geomean(map(ratio, cells.values())):.4f}; cells at least 1: {sum(ratio(times) >= 1 for times in cells.values())}")
+    for limit in (0.7, 0.8, 0.9):
+        slow = slow_cells(cells, limit)
+        print(f"\nBelow {limit}: {len(slow)}" + "".join(f"\n  {r:.3f} {m} x {n} x {k}: peer {cells[n, k, m][PEER].us:.1f} us, {best(cells[n, k, m])[0]}" for r, (n, k, m) in slow))
+    for most in sorted({4, 6, MOST}):
+        lines, ratios = choices(cells, most)
+        print(f"\nAt most {most} for each N x K, chosen greedily: {geomean(ratios):.4f}, {sum(r < 0.8 for r in ratios)} below 0.8, {sum(r < 0.7 for r in ratios)} below 0.7")
+        if most == MOST:
+            print("\n".join(lines))
+    print(f"\nAt most {MOST} for all of them: " + "; ".join(chosen(list(cells.values()))))
+    print("\nWhat the mean loses without a way, and in how many cells it is the best:")
+    for loss, wins, way in worth(cells):
+        print(f"  {100 * loss:6.2f} % {wins:4} {way}")
