@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sweep of bench/products.py: every configuration of product_table.CONFIGS and torch.mm (cuBLAS), in each cell, as CSV."""
 
+import functools
 import sys
 import time
 
 import torch
 from gpu import DEVICE, GPU, engine, first_line, say
 from graphs import Graph, Pool, device_ms, guess_ms, on_side, turns_of
-from product_table import CONFIGS, FIELDS, PEER, ROWS, SHAPES, name, pointless
+from product_table import CONFIGS, FIELDS, PEER, ROWS, SHAPES, name, pointless, shares_of
 from rounds import median, quantile
 
 import sett
 
 ROUNDS, GRAPH_MS = 3, 0.3
 WRONG = 2**-6  # of the largest value: two roundings of bf16 that differ are 2^-7 apart
-SMALL_SHAPES, SMALL_ROWS, SMALL_CONFIGS = ((256, 192), (136, 72)), (1, 17, 70), ({"bm": 16, "bn": 64}, {"bm": 64, "bn": 128}, {"bm": 128, "bn": 64})
+SMALL_SHAPES, SMALL_ROWS, SMALL_CONFIGS = ((256, 192), (136, 72)), (1, 17, 70), ({"bm": 16, "bn": 64}, {"bm": 64, "bn": 128}, {"bm": 128, "bn": 64, "shares": "even"})
 
 
 def binding(config, early):
     """A function that binds a set (.a, .b, .out, .m, .n, .k) to the kernel of a configuration, compiled once: keys depend on neither M, N
     nor K. sett.Error where the library refuses the configuration."""
-    options = {key: value for key, value in config.items() if key != "family"}
+    options = {key: value for key, value in config.items() if key not in ("family", "shares")}
+    if "shares" in config:
+        options["stream_k"] = 1
     kernel = engine.compile(getattr(sett.kernels, config.get("family", "gemm_wgmma")), dtype="bf16", no_pdl=int(not early), **options)
-    return lambda s: kernel.prepare(s.a, s.b, s.out)
+    if "shares" not in config:
+        return lambda s: kernel.prepare(s.a, s.b, s.out)
+    return lambda s: kernel.prepare(s.a, s.b, s.out, *workspace(), *shares_of(config, s.m, s.n))
+
+
+@functools.cache
+def workspace():
+    """What streamed products leave their sums in, one behind the other: of 132 workers tiles of 128 x 256."""
+    return torch.empty(132 * 128 * 256, dtype=torch.float32, device=DEVICE), torch.zeros(1024, dtype=torch.uint32, device=DEVICE)
 
 
 def bindings(configs, early):

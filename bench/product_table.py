@@ -13,28 +13,50 @@ PEER = "torch.mm"
 MULTIPROCESSORS, LINE = 132, 64  # of an H200 or H100 (SXM); elements of K in a k-tile of bf16
 MOST = 8  # configurations that one product chooses among
 
-# Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out; "split" is of K.
-CONFIGS = tuple({"bm": bm, "bn": bn} for bm in (16, 32, 64, 128) for bn in (64, 128, 192, 256))
+# Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out. "shares" is how a launch deals K tiles to
+# the clusters that run at once (.stream_k): "split", each tile to as many as there is room for; "even", all tiles to all, and where there are
+# more tiles than clusters those of the last round; "two", those of the last two rounds.
+TILES = tuple({"bm": bm, "bn": bn, "cluster": 1} for bm in (64, 128) for bn in (64, 128, 192, 256)) + tuple(
+    {"bm": bm, "bn": bn, "cluster": 2} for bm, bn in ((64, 256), (128, 128), (128, 192), (128, 256)))
+CONFIGS = tuple(tile | ({"shares": shares} if shares else {}) for tile in TILES for shares in ("", "split", "even", "two"))
 
 
 def name(config):
     return " ".join(f"{key}={value}" for key, value in config.items())
 
 
-def tiles_of(config, m, n):
-    return -(-m // config.get("bm", 128)) * -(-n // config.get("bn", 128))
+def clusters_of(config, m, n):
+    """(tiles, counted in clusters; how many clusters run at once)."""
+    cluster, bm = config.get("cluster", 1), config.get("bm", 128)
+    return -(-m // (bm * cluster)) * -(-n // config.get("bn", 128)), MULTIPROCESSORS // cluster
+
+
+def shares_of(config, m, n):
+    """(workers, streamed tiles) of a launch, or None where the policy is another one's."""
+    tiles, most = clusters_of(config, m, n)
+    policy = config["shares"]
+    if policy == "split":
+        return (most // tiles * tiles, tiles) if 2 * tiles <= most else None
+    if policy == "even":
+        return (most, tiles) if tiles < most and most % tiles else (most, tiles % most) if tiles > most and tiles % most else None
+    return (most, tiles % most + most) if tiles > most and tiles % most else None
 
 
 def pointless(config, m, n, k):
     """Whether this configuration cannot be the best one: its tiles are higher than the rows by a factor of two, or so low that B is read
-    more than four times over by more tiles than run at once; or K is split where tiles fill the device already, or into nearly nothing."""
-    bm, split = config.get("bm", 128), config.get("split", 1)
-    tiles = tiles_of(config, m, n)
-    if bm > 16 and bm >= 2 * m:
+    more than four times over by more tiles than run at once; or it deals shares of hardly any K tiles."""
+    bm, cluster = config.get("bm", 128), config.get("cluster", 1)
+    tiles, most = clusters_of(config, m, n)
+    if (bm > 64 and bm >= 2 * m) or (cluster == 2 and m <= bm):
         return True
-    if bm < 128 and m > 4 * bm and tiles > 2 * MULTIPROCESSORS:
+    if bm < 128 and m > 5 * bm and tiles > 2 * most:
         return True
-    return split > 1 and (tiles >= MULTIPROCESSORS or k < 4 * LINE * split or tiles * split > 4 * MULTIPROCESSORS)
+    if config.get("bn", 128) == 64 and m > 768 and tiles > 3 * most:
+        return True
+    if "shares" not in config:
+        return False
+    shares = shares_of(config, m, n)
+    return not shares or shares[1] * -(-k // LINE) < 4 * shares[0]
 
 
 # ---- times ----------------------------------------------------------------------------------------------------
