@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = epilogue(A B^T) on Hopper: two warp groups multiply by wgmma what a warp loads by multicast TMA through a pipeline; clusters of
- * two blocks share B; blocks stay and take tile after tile; the result goes through shared memory and TMA while the next tile is loaded.
- * For few rows of A one warp group multiplies, of a block by itself: 64 rows, of which those of the tile are loaded and stored. */
+/* C = epilogue(A B^T) on Hopper: warp groups multiply by wgmma what a warp loads by TMA through a pipeline; blocks stay and take tile after
+ * tile; the result goes through shared memory and TMA while the next tile is loaded. The rows of an instruction are B's, 64 for each warp
+ * group, and its columns are A's, as these are any multiple of 8: a server's products have many rows of B, and any number of A. Sums are the
+ * same either way. */
 #include "epilogue.h"
 #include "stream_k.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { GROUP = 128, WARP = 32, LINE = 128, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 8 };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */ };
 
 /* The one that has wgmma. */
 static const device *hopper(void)
@@ -27,86 +28,95 @@ static int columns(const sett_gemm_wgmma_options *o)
     return o->swiglu ? o->tuning.bn / 2 : o->tuning.bn;
 }
 
-/* Blocks that share B. */
+/* Blocks, beside each other, that share A. */
 static int cluster_of(const sett_gemm_wgmma_options *o)
 {
     return o->tuning.cluster;
 }
 
-/* Rows that one TMA box brings. A box of more than 64 rows that lies partly outside is slow where many blocks load it at once. */
-static int box_of_a(const sett_gemm_wgmma_options *o)
-{
-    return o->tuning.bm < 64 ? o->tuning.bm : 64;
-}
-
-static int box_of_b(const sett_gemm_wgmma_options *o)
-{
-    return o->tuning.bn / cluster_of(o) % 64 ? 32 : 64;
-}
-
-/* Rows that a block multiplies: wgmma has 64 at least. */
-static int rows_of(const sett_gemm_wgmma_options *o)
-{
-    return o->tuning.bm < 64 ? 64 : o->tuning.bm;
-}
-
-/* Warp groups that multiply, 64 rows each. */
+/* Warp groups that multiply. */
 static int groups_of(const sett_gemm_wgmma_options *o)
 {
-    return rows_of(o) / 64;
+    return columns(o) > ROWS ? 2 : 1;
 }
 
-/* Rows of C that a warp group stores. */
-static int stored_rows(const sett_gemm_wgmma_options *o)
+/* Instructions of a warp group that lie below each other, in M of the instruction. */
+static int high_of(const sett_gemm_wgmma_options *o)
 {
-    return o->tuning.bm / groups_of(o);
+    return o->tuning.bn / ROWS / groups_of(o);
 }
 
+static int sums_of(const sett_gemm_wgmma_options *o)
+{
+    return high_of(o) * o->tuning.bm / 2;
+}
+
+/* Rows that one TMA box brings, of `rows` in all: as many as go into these, up to 64, and a multiple of the 8 rows of a swizzle. A box of more
+ * than 64 rows that lies partly outside is slow where many blocks load it at once. */
+static int box_of(int rows)
+{
+    int box = 64;
+    while (rows % box)
+        box -= 8;
+    return box;
+}
+
+static int box_of_a(const sett_gemm_wgmma_options *o)
+{
+    return box_of(o->tuning.bm / cluster_of(o));
+}
+
+/* Columns of C that one TMA box stores: of 64, as many as have 128 bytes. */
 static int panel_of(const sett_gemm_wgmma_options *o)
 {
-    return LINE / bytes_of(o->c);
+    return bytes_of(o->c) == 4 ? LINE / 4 : ROWS;
 }
 
-/* Sums that a thread converts and stores at a time. */
+/* Sums that a thread converts and stores at a time: of 16 rows of A by stmatrix, which has elements of 16 bits, else of 8. */
 static int each_of(const sett_gemm_wgmma_options *o)
 {
-    return bytes_of(o->c) == 2 ? 8 : 2;
+    return o->tuning.bm % 16 || bytes_of(o->c) != 2 ? 4 : 8;
 }
 
-static bool has_columns(const sett_gemm_wgmma_options *o)
+/* Number j of such parts of a partition of the copy to shared memory. */
+static sett_tensor *part_of(const sett_gemm_wgmma_options *o, sett_tensor *t, int j)
 {
-    return columns(o) % panel_of(o) == 0 && columns(o) % 64 == 0;
+    return bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
 }
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    return (hopper()->shared_memory_bytes - BARRIERS - rows_of(o) * columns(o) * bytes_of(o->c)) / ((rows_of(o) + o->tuning.bn) * LINE);
+    return (hopper()->shared_memory_bytes - BARRIERS - o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
 }
 
-/* What a product takes with this bn, in units of a row of B: the rounds of tiles that run at once, times the tile's rows of B and a constant
- * for what each tile takes besides. The constant fits the times of bench/RESULTS.md, "tiles of few rows". */
-static int64_t cost(const sett_gemm_wgmma_options *o, int bn)
+/* What a product takes with this bm, in units of a row of A: the rounds of tiles that run at once, times the tile's rows of A and a constant
+ * for what each tile takes besides. */
+static int64_t cost(const sett_gemm_wgmma_options *o, int bm)
 {
-    enum { SHARE = 32 };
-    const int64_t high = (int64_t)o->tuning.bm * cluster_of(o), wide = o->swiglu ? bn / 2 : bn;
-    const int64_t tiles = ((o->tuning.m + high - 1) / high) * ((o->tuning.n + wide - 1) / wide);
-    return (tiles + o->tuning.clusters - 1) / o->tuning.clusters * (bn + SHARE);
+    enum { SHARE = 64 };
+    const int64_t wide = columns(o) * cluster_of(o), tiles = (((int64_t)o->tuning.m + bm - 1) / bm) * ((o->tuning.n + wide - 1) / wide);
+    return (tiles + o->tuning.clusters - 1) / o->tuning.clusters * (bm + SHARE);
 }
 
 /* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
+    static const int heights[] = {256, 192, 160, 128, 96, 64, 48, 32, 16, 8};
     sett_gemm_wgmma_tuning *tune = &o->tuning;
-    sett__either(&tune->bm, !tune->m || tune->m > 128 ? 128 : tune->m > 32 ? 64 : tune->m > 16 ? 32 : 16);
-    sett__either(&tune->cluster, tune->bm == 128 ? 2 : 1);
+    const int wide = o->swiglu ? 2 : 1, most = tune->bn && tune->bn < ROWS * 4 && wide == 1 ? 256 : o->swiglu ? 128 : 256;
+    sett__either(&tune->bn, o->swiglu ? 256 : tune->m && tune->m <= 64 && tune->n && tune->n < 128 * hopper()->multiprocessors ? 64 : 128);
+    sett__either(&tune->cluster, tune->m || tune->bm % 16 ? 1 : 2);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
-    if (tune->bn)
+    if (tune->bm)
         return;
-    int best = o->c == SETT_F32 && !o->swiglu ? 128 : 256;
-    for (tune->bn = best; tune->m && tune->n && tune->bn >= 64; tune->bn -= 64)
-        if (has_columns(o) && most_stages(o) >= 2 && cost(o, tune->bn) < cost(o, best))
-            best = tune->bn;
-    tune->bn = best;
+    int best = 0;
+    for (int i = 0; i < (int)(sizeof heights / sizeof *heights); i++) {
+        tune->bm = heights[i];
+        const bool fits = heights[i] <= most && sums_of(o) <= SUMS && most_stages(o) >= 2;
+        if (fits && (!best || (tune->m && tune->n && cost(o, heights[i]) < cost(o, best))))
+            best = heights[i];
+    }
+    tune->bm = best;
 }
 
 static void settle(void *options, choice *c)
@@ -132,27 +142,29 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     choose_tile(o);
-    if (tune->bm != 128 && tune->bm != 64 && tune->bm != 32 && tune->bm != 16)
-        REFUSE(c, ".bm is %d: 128, 64, 32 or 16", tune->bm);
-    sett__in_range(c, "bn", tune->bn, 64, 256);
+    if (tune->bn != 256 && tune->bn != 128 && (tune->bn != 64 || o->swiglu))
+        REFUSE(c, ".bn is %d: %s", tune->bn, o->swiglu ? "of .swiglu 256 or 128" : "256, 128 or 64");
+    if (tune->bm < 8 * cluster_of(o) || tune->bm > 256 || tune->bm % (8 * cluster_of(o)))
+        REFUSE(c, ".bm is %d: a multiple of %d, up to 256", tune->bm, 8 * cluster_of(o));
     if (*c->why)
         return;
-    if (!has_columns(o))
-        REFUSE(c, ".bn is %d: %s a multiple of 64, and of the %d columns of %s in 128 bytes", tune->bn, o->swiglu ? "half of it is" : "it is", panel_of(o), sett_dtype_name(o->c));
+    if (sums_of(o) > SUMS)
+        REFUSE(c, ".bm is %d: of .bn %d%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", 2 * SUMS / high_of(o));
     const int most = most_stages(o);
     if (most < 2)
-        REFUSE(c, ".bn is %d: with C of %s two stages have no room", tune->bn, sett_dtype_name(o->c));
+        REFUSE(c, ".bm is %d and .bn %d: with C of %s two stages have no room", tune->bm, tune->bn, sett_dtype_name(o->c));
     sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
         sett__in_range(c, "stages", tune->stages, 2, most);
     tune->m = tune->n = 0; /* the same tile is the same kernel */
 }
 
-/* A part of a tile: what its epilogue is given. */
+/* A part of a tile: what its epilogue is given. Tensors are taken as (N,M) here. */
 typedef struct place {
     sett_epilogue_tile base;
+    const sett_gemm_wgmma_options *o;
     sett_thr_copy *thread; /* of the copy from registers to the tile */
-    sett_arg row, tiler, tile; /* the tile's first row, and the tile from there on */
+    sett_arg tiler, tile;
     int part;
 } place;
 
@@ -160,13 +172,13 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 {
     const place *p = (const place *)base;
     (void)site;
-    return sett_slice(sett_partition_S(p->thread, sett_local_tile(sett_domain_offset(whole, p->row, 0), p->tiler, p->tile)), T(ALL, p->part), 0, 0);
+    return part_of(p->o, sett_partition_S(p->thread, sett_local_tile(sett_select(whole, 1, 0), p->tiler, p->tile)), p->part);
 }
 
 typedef struct parts {
     const sett_gemm_wgmma_options *o;
     int bk;
-    sett_tensor *a, *b, *c; /* shared memory: (rows,bk,stages), (bn,bk,stages), (rows,columns) */
+    sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64) */
     sett_tma *ta, *tb, *tc;
     sett_pipeline *pipe;
     sett_scheduler *tiles;
@@ -195,33 +207,29 @@ typedef struct loads {
     sett_tensor *to[BOXES], *from[BOXES];
 } loads;
 
-static loads loads_of_a(const parts *t, sett_arg m)
+/* In a cluster each block loads one half of A's boxes for both. */
+static loads loads_of_a(sett_build *b, const parts *t, sett_arg m)
 {
-    const int box = box_of_a(t->o);
-    loads x = {.n = t->o->tuning.bm / box};
-    for (int i = 0; i < x.n; i++) {
-        x.from[i] = box_at(t, sett_tma_tensor(t->ta), box, sett_add(sett_mul(m, x.n), i), t->M);
-        x.to[i] = sett_local_tile(t->a, T(box, t->bk), T(i, 0));
-    }
-    return x;
-}
-
-/* In a cluster each block loads one half of B's boxes for both. Of .swiglu the first half is the gate's rows, and the others are those of
- * up, which lie N rows further on in B. */
-static loads loads_of_b(sett_build *b, const parts *t, sett_arg n)
-{
-    const int box = box_of_b(t->o), boxes = t->o->tuning.bn / box, half = boxes / 2;
+    const int box = box_of_a(t->o), boxes = t->o->tuning.bm / box;
     loads x = {.n = boxes / cluster_of(t->o)};
     sett_val *rank = cluster_of(t->o) == 2 ? sett_block_idx_in_cluster(b) : NULL;
     for (int i = 0; i < x.n; i++) {
         sett_arg at = rank ? SETT_A(sett_add(sett_mul(rank, x.n), i)) : sett_arg_i(i);
-        sett_tensor *rows = sett_tma_tensor(t->tb);
-        x.to[i] = sett_local_tile(t->b, T(box, t->bk), T(at, 0));
-        if (t->o->swiglu) {
-            sett_val *part = rank ? rank : sett_const(b, SETT_I32, i / half);
-            x.from[i] = box_at(t, sett_domain_offset(rows, sett_mul(part, t->N), 0), box, sett_add(sett_mul(n, half), i % half), t->N);
-        } else
-            x.from[i] = box_at(t, rows, box, sett_add(sett_mul(n, boxes), at), t->N);
+        x.from[i] = box_at(t, sett_tma_tensor(t->ta), box, sett_add(sett_mul(m, boxes), at), t->M);
+        x.to[i] = sett_local_tile(t->a, T(box, t->bk), T(at, 0));
+    }
+    return x;
+}
+
+/* Of .swiglu the first half of B's boxes is the gate's rows, and the others are those of up, which lie N rows further on in B. */
+static loads loads_of_b(const parts *t, sett_arg n)
+{
+    const int boxes = t->o->tuning.bn / ROWS, gate = columns(t->o) / ROWS;
+    sett_tensor *rows = sett_tma_tensor(t->tb), *up = t->o->swiglu ? sett_domain_offset(rows, t->N, 0) : NULL;
+    loads x = {.n = boxes};
+    for (int i = 0; i < boxes; i++) {
+        x.from[i] = box_at(t, i < gate ? rows : up, ROWS, sett_add(sett_mul(n, gate), i % gate), t->N);
+        x.to[i] = sett_local_tile(t->b, T(ROWS, t->bk), T(i, 0));
     }
     return x;
 }
@@ -233,25 +241,24 @@ static void produce(sett_build *b, const parts *t)
     sett_val *both = cluster_of(t->o) == 2 ? sett_const(b, SETT_I32, 3) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg at = sett_tile_coord(w), range = k_range(b, t, w);
-        const loads x[] = {loads_of_a(t, sett_get(at, 0)), loads_of_b(b, t, sett_get(at, 1))};
+        const loads x[] = {loads_of_a(b, t, sett_get(at, 0)), loads_of_b(t, sett_get(at, 1))};
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
             for (int i = 0; i < x[0].n; i++)
-                sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
+                sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
             for (int i = 0; i < x[1].n; i++)
-                sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
+                sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
             sett_pipeline_advance(put);
         }
         sett_advance_to_next_work(w);
     }
 }
 
-/* A warp group has 64 rows, of n columns. */
-static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *o, int n)
+static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *o, int groups)
 {
-    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n);
-    return sett_make_tiled_mma(atom, T(groups_of(o), 1, 1), ALL);
+    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
+    return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
 /* acc = or += the stage's product, in the background. */
@@ -259,62 +266,69 @@ static void k_block(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_thr
 {
     sett_consumer_wait(get);
     sett_val *s = sett_pipeline_stage(get);
-    sett_tensor *fA = sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
-    sett_tensor *fB = sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(t->b, ALL, ALL, s)));
-    sett_gemm(mma, acc, fA, fB, acc, .overwrite = first);
+    sett_tensor *fA = sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
+    sett_tensor *fB = sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(t->b, ALL, ALL, s)));
+    sett_gemm(mma, acc, fB, fA, acc, .overwrite = first);
     sett_mma_commit(b);
 }
 
-/* The sums of columns [0, columns), or behind them, of .swiglu: a fragment of a tile of so many. */
-static sett_tensor *sums_of(sett_build *b, const parts *t, sett_tensor *acc, int half)
+/* Number j of such sums, of registers as the copy to shared memory has them. */
+static sett_val *sums_at(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *acc, int j)
 {
-    const int n = columns(t->o);
-    return sett_slice(sett_composition(acc, sett_make_layout(b, T(T(2, 2, n / 8), 1, 1, 2), T(T(1, 2, 4), 0, 0, n / 2))), ALL, ALL, ALL, half);
+    return sett_load(bytes_of(o->c) == 2 ? part_of(o, acc, j) : sett_slice(sett_composition(acc, sett_make_layout(b, T(4, o->tuning.bm / 8))), ALL, j));
 }
 
-/* Panel i of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC. */
-static void fill_panel(sett_build *b, const parts *t, int i, sett_tiled_copy *r2s, place *at, sett_tensor *const from[2], sett_tensor *sC)
+/* 64 columns of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC, (64,bm). */
+static void fill_columns(sett_build *b, const parts *t, sett_tiled_copy *r2s, place *at, sett_tensor *const from[2], sett_tensor *sC)
 {
-    const int each = each_of(t->o), parts_of = panel_of(t->o) / 2 / each;
-    sett_tensor *held = sett_make_rmem_tensor(b, t->o->c, each);
-    for (int j = i * parts_of; j < (i + 1) * parts_of; j++) {
+    const sett_gemm_wgmma_options *o = t->o;
+    const int each = each_of(o);
+    sett_tensor *held = sett_make_rmem_tensor(b, o->c, each), *to = sett_partition_D(at->thread, sC), *shape = sett_partition_S(at->thread, sC);
+    for (int j = 0; j < o->tuning.bm * ROWS / GROUP / each; j++) {
         at->part = j;
-        sett_arg shape = sett_shape(sett_slice(sett_partition_S(at->thread, t->c), T(ALL, j), 0, 0)); /* as sett_epilogue_partition gives it */
-        sett_val *sums = sett_load(sett_slice(from[0], T(ALL, j), 0, 0));
+        sett_val *sums = sums_at(b, o, from[0], j);
         if (from[1])
-            sums = sett_mul(sett__silu(sums), sett_load(sett_slice(from[1], T(ALL, j), 0, 0)));
-        sett_val *x = t->then(&at->base, sett_reshape(sums, shape), t->user);
-        sett_store(held, sett_reshape(sett_to(x, t->o->c), each));
-        sett_copy(r2s, held, sett_slice(sC, T(ALL, j), 0, 0));
+            sums = sett_mul(sett__silu(sums), sums_at(b, o, from[1], j));
+        sett_val *x = t->then(&at->base, sett_reshape(sums, sett_shape(part_of(o, shape, j))), t->user); /* as sett_epilogue_partition gives it */
+        sett_store(held, sett_reshape(sett_to(x, o->c), each));
+        sett_copy(r2s, held, part_of(o, to, j));
     }
 }
 
-/* A warp group's 64 rows, a panel of 128 bytes at a time: threads write it, and one begins its copy when the one of the last tile has
- * read the panel. What lies past the edges is left out, and what lies past the tile. */
+/* The sums of one instruction of those that lie below each other. */
+static sett_tensor *rows_of(sett_build *b, const sett_gemm_wgmma_options *o, sett_thr_copy *to, sett_tensor *acc, int i)
+{
+    sett_tensor *rows = sett_composition(sett_slice(acc, ALL, i, 0), sett_make_layout(b, T(T(2, 2, o->tuning.bm / 8), 1, 1), T(T(1, 2, 4), 0, 0)));
+    return bytes_of(o->c) == 2 ? sett_retile(to, rows) : rows;
+}
+
+/* What a warp group has of the tile, 64 columns at a time: threads write them, and one begins their copy, when the one of the last tile has
+ * read the place. What lies past the edges is left out. */
 static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
 {
-    const sett_dtype d = t->o->c;
-    const int high = stored_rows(t->o), cols = columns(t->o), panel = panel_of(t->o), panels = cols / panel, each = each_of(t->o);
-    sett_copy_atom *move = each == 8 ? sett_stmatrix(b, d, 4, false) : sett_copy_universal(b, d, each * sett_dtype_bits(d));
-    sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, t->o, cols));
-    sett_thr_copy *to = sett_get_slice(r2s, sett_thread_idx(b, 0));
-    sett_tensor *from[2] = {sett_retile(to, t->o->swiglu ? sums_of(b, t, acc, 0) : acc), t->o->swiglu ? sett_retile(to, sums_of(b, t, acc, 1)) : NULL};
-    sett_tensor *sC = sett_partition_D(to, t->c);
+    const sett_gemm_wgmma_options *o = t->o;
+    const sett_dtype d = o->c;
+    const int bm = o->tuning.bm, panel = panel_of(o), blocks = columns(o) / ROWS, mine = blocks / groups_of(o), each = each_of(o);
+    sett_copy_atom *move = bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, true) : sett_copy_universal(b, d, sett_dtype_bits(d));
+    sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, product_of(b, o, 1));
+    sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
     sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
-    sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(t->o->tuning.bm, cols), T(sett_get(at, 0), sett_get(at, 1)));
-    place here = {.base = {b, partition}, .thread = to, .row = sett_mul(sett_get(at, 0), t->o->tuning.bm), .tiler = sett_tuple(b, rows_of(t->o), cols), .tile = sett_tuple(b, 0, sett_get(at, 1))};
-    for (int i = 0; i < panels; i++) {
-        sett_tma_store_wait_read(b, panels - 1);
+    for (int i = 0; i < mine; i++) {
+        sett_val *block = sett_add(group, i * groups_of(o)); /* of the tile, 64 columns */
+        sett_tensor *part[] = {acc, NULL}, *sC = sett_slice(t->c, ALL, ALL, block);
+        part[0] = rows_of(b, o, to, acc, i);
+        if (o->swiglu)
+            part[1] = rows_of(b, o, to, acc, i + mine);
+        place here = {.base = {b, partition}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
+        sett_tma_store_wait_read(b, mine - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
-        if (high == 64)
-            fill_panel(b, t, i, r2s, &here, from, sC);
-        else
-            sett_if (b, sett_lt(warp, high / 16)) /* a warp has 16 rows */
-                fill_panel(b, t, i, r2s, &here, from, sC);
+        fill_columns(b, t, r2s, &here, part, sett_select(sC, 1, 0));
         sett_fence_view_async_shared(b);
         sett_barrier(b, sett_add(group, 1), GROUP);
+        sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(bm, ROWS), T(sett_get(at, 0), sett_add(sett_mul(sett_get(at, 1), blocks), block)));
         sett_if (b, sett_eq(warp, 0))
-            sett_tma_store(t->tc, sett_local_tile(t->c, T(high, panel), T(group, i)), sett_local_tile(gC, T(high, panel), T(group, i)));
+            for (int j = 0; j < ROWS / panel; j++)
+                sett_tma_store(t->tc, sett_local_tile(sC, T(bm, panel), T(0, j)), sett_local_tile(gC, T(bm, panel), T(0, j)));
         sett_tma_store_commit(b);
     }
 }
@@ -347,8 +361,7 @@ static void finish(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gr
     sett_if (b, sett_gt(first, 0))
         sett__leave_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(me, cluster * groups), part)), barrier, thread);
     sett_else (b) {
-        sett_for (b, i, sett_add(me, 1), sett_add(last, 1), 1)
-            sett__take_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(i, cluster * groups), part)), barrier, thread);
+        sett__take_sums(b, &t->stream, acc, sett_add(sett_mul(sett_add(me, 1), cluster * groups), part), cluster * groups, sett_sub(last, me), barrier, thread);
         store(b, t, acc, group, sett_tile_coord(w));
     }
 }
@@ -356,9 +369,9 @@ static void finish(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gr
 static void consume(sett_build *b, const parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    sett_tiled_mma *mma = product_of(b, o, o->tuning.bn);
+    sett_tiled_mma *mma = product_of(b, o, groups_of(o));
     sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
-    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(rows_of(o), o->tuning.bn))), *stages = sett_var(b, SETT_I32, 0);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_while (b, sett_is_valid_tile(w)) {
@@ -376,18 +389,16 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
 static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o);
-    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows_of(o), t->bk, o->tuning.stages), 1024);
-    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->tuning.bn, t->bk, o->tuning.stages), 1024);
-    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of(o), columns(o)), 1024);
-    const int box[] = {box_of_a(o), box_of_b(o)};
-    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box[0], t->bk), .tile = T(box[0], t->bk));
-    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box[1], t->bk), .tile = T(box[1], t->bk));
-    const int bytes = sett_tma_bytes(t->ta) * (o->tuning.bm / box[0]) + sett_tma_bytes(t->tb) * (o->tuning.bn / box[1]);
-    const int high = stored_rows(o);
-    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, high, panel), .tile = T(high, panel));
+    const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o), bm = o->tuning.bm, bn = o->tuning.bn, box = box_of_a(o);
+    t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bm, t->bk, o->tuning.stages), 1024);
+    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
+    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, columns(o) / ROWS), 1024);
+    t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
+    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
+    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, panel), .tile = T(bm, panel));
+    const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
     t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
-        .multicast = cluster == 2, .relaxed = true);
+        .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
     sett__begin(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_eq(group, groups))
@@ -424,12 +435,12 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles;
     if (o.stream_k) {
-        t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, rows_of(&o) / groups_of(&o) * o.tuning.bn / GROUP);
+        t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, sums_of(&o));
         clusters = SETT_A(sett_scalar(b, "workers", SETT_I32)), streamed = SETT_A(sett_scalar(b, "streamed", SETT_I32)), k_tiles = SETT_A(t.ktiles);
     }
     sett_block(b, GROUP * groups_of(&o) + WARP);
     if (cluster_of(&o) == 2)
-        sett_cluster(b, 2);
+        sett_cluster(b, 1, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
     t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o))), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_k.h"
 
-enum { WIDE = 4, AT_ONCE = 16 /* sums that are read before the first is added */ };
+enum { WIDE = 4, AT_ONCE = 32 /* sums that are read before the first is added */ };
 
 stream_k sett__stream_k(sett_build *b, sett_dtype sums, int threads, int values)
 {
@@ -29,23 +29,35 @@ void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_a
         sett_atomic_ordered(s->left, SETT_ATOMIC_EXCH, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, slot);
 }
 
-void sett__take_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_arg slot, sett_arg barrier, sett_val *thread)
+/* Waits for `n` slots, `step` apart, a thread for each, so that they wait side by side. Taking a word sets it back for the next launch. */
+static void wait_for(sett_build *b, const stream_k *s, sett_val *first, int step, sett_val *n, sett_val *thread)
 {
-    sett_tensor *from = place_of(b, s, slot, thread), *to = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
-    sett_if (b, sett_eq(thread, 0)) {
+    sett_tensor *i = sett_var(b, SETT_I32, thread);
+    sett_while (b, sett_lt(sett_at(i, 0), n)) {
         sett_tensor *came = sett_var(b, SETT_U32, 0);
-        sett_while (b, sett_eq(sett_at(came, 0), 0)) /* taking the word sets it back for the next launch */
+        sett_val *slot = sett_add(first, sett_mul(sett_at(i, 0), step));
+        sett_while (b, sett_eq(sett_at(came, 0), 0))
             sett_set(came, sett_atomic_cas_ordered(s->left, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, 1, 0, slot), 0);
+        sett_set(i, sett_add(sett_at(i, 0), s->threads), 0);
     }
+}
+
+void sett__take_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_val *first, int step, sett_val *n, sett_arg barrier, sett_val *thread)
+{
+    sett_tensor *to = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
+    const int all = s->values / WIDE, together = AT_ONCE / WIDE;
+    wait_for(b, s, first, step, n, thread);
     sett_barrier(b, barrier, s->threads);
-    const int step = AT_ONCE / WIDE, all = s->values / WIDE;
-    for (int i = 0; i < all; i += step) {
-        sett_val *x[AT_ONCE / WIDE];
-        for (int j = 0; j < step && i + j < all; j++)
-            x[j] = sett_load(sett_slice(from, ALL, i + j));
-        for (int j = 0; j < step && i + j < all; j++) {
-            sett_tensor *mine = sett_slice(to, ALL, i + j);
-            sett_store(mine, sett_add(sett_load(mine), x[j]));
+    sett_for (b, p, 0, n, 1) {
+        sett_tensor *from = place_of(b, s, SETT_A(sett_add(first, sett_mul(p, step))), thread);
+        for (int i = 0; i < all; i += together) {
+            sett_val *x[AT_ONCE / WIDE];
+            for (int j = 0; j < together && i + j < all; j++)
+                x[j] = sett_load(sett_slice(from, ALL, i + j));
+            for (int j = 0; j < together && i + j < all; j++) {
+                sett_tensor *mine = sett_slice(to, ALL, i + j);
+                sett_store(mine, sett_add(sett_load(mine), x[j]));
+            }
         }
     }
 }

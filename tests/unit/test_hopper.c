@@ -19,8 +19,9 @@ static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT
     {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128},
     {.ab = SETT_BF16, .swiglu = 1}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .swiglu = 1, .residual = 1}, {.ab = SETT_BF16, .residual = 1},
     {.ab = SETT_F8E4M3FN, .c = SETT_F16, .scaled = 1, .bn = 128, .residual = 1}, {.ab = SETT_F16, .bn = 128, .swiglu = 1, .residual = 1},
-    {.ab = SETT_BF16, .bm = 16}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .swiglu = 1, .residual = 1, .bm = 16}, {.ab = SETT_BF16, .scaled = 1, .residual = 1, .bm = 64},
-    {.ab = SETT_F8E4M3FN, .scaled = 1, .bn = 192, .bm = 32}, {.ab = SETT_I8, .scaled = 1, .bn = 64, .bm = 16}, {.ab = SETT_BF16, .swiglu = 1, .bm = 64}};
+    {.ab = SETT_BF16, .bm = 8}, {.ab = SETT_F16, .c = SETT_F32, .bn = 128, .swiglu = 1, .residual = 1, .bm = 16}, {.ab = SETT_BF16, .scaled = 1, .residual = 1, .bm = 64},
+    {.ab = SETT_F8E4M3FN, .scaled = 1, .bn = 256, .bm = 40}, {.ab = SETT_I8, .scaled = 1, .bn = 64, .bm = 16}, {.ab = SETT_BF16, .swiglu = 1, .bm = 64},
+    {.ab = SETT_BF16, .bn = 256, .bm = 120}, {.ab = SETT_BF16, .c = SETT_F32, .bn = 64, .bm = 200}};
 
 static uint16_t factor_bits(sett_dtype t, int x)
 {
@@ -161,8 +162,8 @@ END_TEST
 /* Tiles that several workers compute, by shares of any length: the sums are exact, so all give the bits of one worker. Three launches on one
  * workspace, as each leaves it as it found it. */
 static const struct streamed { int bm, bn, cluster, workers, streamed; sett_dtype ab, c; } streamed[] = {{64, 64, 1, 7, 4, SETT_BF16, 0}, {64, 128, 1, 40, 6, SETT_F16, SETT_F32},
-    {128, 128, 1, 5, 6, SETT_BF16, SETT_BF16}, {128, 64, 2, 3, 2, SETT_F8E4M3FN, SETT_BF16}, {128, 256, 2, 9, 2, SETT_I8, SETT_F32}, {64, 64, 1, 3, 0, SETT_BF16, 0},
-    {64, 64, 1, 200, 12, SETT_BF16, 0} /* more than there are K tiles */, {16, 192, 1, 4, 1, SETT_BF16, 0}, {128, 64, 1, 13, 7, SETT_F16, 0}};
+    {128, 128, 1, 5, 6, SETT_BF16, SETT_BF16}, {112, 64, 2, 3, 2, SETT_F8E4M3FN, SETT_BF16}, {64, 128, 2, 9, 2, SETT_I8, SETT_F32}, {64, 64, 1, 3, 0, SETT_BF16, 0},
+    {64, 64, 1, 200, 12, SETT_BF16, 0} /* more than there are K tiles */, {16, 256, 1, 4, 1, SETT_BF16, 0}, {136, 64, 1, 13, 2, SETT_F16, 0}, {24, 128, 1, 20, 9, SETT_BF16, SETT_F32}};
 
 START_TEST(gemm_wgmma_streamed)
 {
