@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sweep of bench/products.py: every configuration of product_table.CONFIGS and torch.mm (cuBLAS), in each cell, as CSV."""
 
+import concurrent.futures
 import functools
+import os
 import sys
 import time
 
@@ -18,13 +20,19 @@ WRONG = 2**-6  # of the largest value: two roundings of bf16 that differ are 2^-
 SMALL_SHAPES, SMALL_ROWS, SMALL_CONFIGS = ((256, 192), (136, 72)), (1, 17, 70), ({"bm": 16, "bn": 64}, {"bm": 64, "bn": 128}, {"bm": 128, "bn": 64, "shares": "even"})
 
 
-def binding(config, early):
-    """A function that binds a set (.a, .b, .out, .m, .n, .k) to the kernel of a configuration, compiled once: keys depend on neither M, N
-    nor K. sett.Error where the library refuses the configuration."""
-    options = {key: value for key, value in config.items() if key not in ("family", "shares")}
+def compiled(config, early):
+    """The kernel of a configuration: keys depend on neither M, N nor K. The error where the library refuses the configuration."""
+    options = {key: value for key, value in config.items() if key not in ("family", "shares", "blocks")}
     if "shares" in config:
         options["stream_k"] = 1
-    kernel = engine.compile(getattr(sett.kernels, config.get("family", "gemm_wgmma")), dtype="bf16", no_pdl=int(not early), **options)
+    try:
+        return engine.compile(getattr(sett.kernels, config.get("family", "gemm_wgmma")), dtype="bf16", no_pdl=int(not early), **options)
+    except sett.Error as e:
+        return e
+
+
+def binding(config, kernel):
+    """A function that binds a set (.a, .b, .out, .m, .n, .k)."""
     if "shares" not in config:
         return lambda s: kernel.prepare(s.a, s.b, s.out)
     return lambda s: kernel.prepare(s.a, s.b, s.out, *workspace(), *shares_of(config, s.m, s.n))
@@ -38,13 +46,12 @@ def workspace():
 
 def bindings(configs, early):
     """{name: (config, binding)} of those that the library takes."""
-    have = {}
-    for config in configs:
-        try:
-            have[name(config)] = config, binding(config, early)
-        except sett.Error as e:
-            say(f"{name(config)}: {first_line(e)}")
-    return have
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        kernels = list(pool.map(lambda config: compiled(config, early), configs))
+    for config, kernel in zip(configs, kernels):
+        if isinstance(kernel, sett.Error):
+            say(f"{name(config)}: {first_line(kernel)}")
+    return {name(c): (c, binding(c, k)) for c, k in zip(configs, kernels) if not isinstance(k, sett.Error)}
 
 
 class Set:

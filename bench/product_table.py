@@ -16,8 +16,19 @@ MOST = 8  # configurations that one product chooses among
 # Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out. "shares" is how a launch deals K tiles to
 # the clusters that run at once (.stream_k): "split", each tile to as many as there is room for; "even", all tiles to all, and where there are
 # more tiles than clusters those of the last round; "two", those of the last two rounds.
-TILES = tuple({"bm": bm, "bn": bn, "cluster": 1} for bm in (64, 128) for bn in (64, 128, 192, 256)) + tuple(
-    {"bm": bm, "bn": bn, "cluster": 2} for bm, bn in ((64, 256), (128, 128), (128, 192), (128, 256)))
+HEIGHTS = (8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 208, 224, 256)
+
+
+def tile(bm, bn, cluster, blocks):
+    """blocks 2: so few stages that two blocks of a multiprocessor have room."""
+    t = {"bm": bm, "bn": bn, "cluster": cluster}
+    if blocks == 2:
+        t |= {"stages": min(8, (113 * 1024 - 1024 - bm * bn * 2) // ((bm + bn) * 128)), "clusters": 2 * MULTIPROCESSORS // cluster}
+    return t
+
+
+TILES = tuple(tile(bm, bn, cluster, blocks) for bm in HEIGHTS for bn in (64, 128, 256) for cluster in (1, 2) for blocks in (1, 2)
+              if bm * bn <= 32768 and (cluster == 1 or bm >= 64 and bm % 16 == 0) and (blocks == 1 or bm <= 64 and bm * bn <= 64 * 128))
 CONFIGS = tuple(tile | ({"shares": shares} if shares else {}) for tile in TILES for shares in ("", "split", "even", "two"))
 
 
@@ -28,7 +39,7 @@ def name(config):
 def clusters_of(config, m, n):
     """(tiles, counted in clusters; how many clusters run at once)."""
     cluster, bm = config.get("cluster", 1), config.get("bm", 128)
-    return -(-m // (bm * cluster)) * -(-n // config.get("bn", 128)), MULTIPROCESSORS // cluster
+    return -(-m // bm) * -(-n // (config.get("bn", 128) * cluster)), config.get("clusters", MULTIPROCESSORS // cluster)
 
 
 def shares_of(config, m, n):
@@ -43,15 +54,14 @@ def shares_of(config, m, n):
 
 
 def pointless(config, m, n, k):
-    """Whether this configuration cannot be the best one: its tiles are higher than the rows by a factor of two, or so low that B is read
-    more than four times over by more tiles than run at once; or it deals shares of hardly any K tiles."""
-    bm, cluster = config.get("bm", 128), config.get("cluster", 1)
+    """Whether this configuration cannot be the best one: its tiles have too many rows that are none, or B is read over and over; or it deals
+    shares of hardly any K tiles."""
+    bm, bn, cluster = config.get("bm", 128), config.get("bn", 128), config.get("cluster", 1)
     tiles, most = clusters_of(config, m, n)
-    if (bm > 64 and bm >= 2 * m) or (cluster == 2 and m <= bm):
+    least = min((h for h in HEIGHTS if h >= m), default=256)
+    if bm > least * (1 if m > 16 else 2) or (m > 16 and -(-m // bm) * bm > 1.25 * max(m, 48)) or (cluster == 2 and n <= bn):
         return True
-    if bm < 128 and m > 5 * bm and tiles > 2 * most:
-        return True
-    if config.get("bn", 128) == 64 and m > 768 and tiles > 3 * most:
+    if (m > 256 and bm < 80) or (m > 1100 and bm < 128) or (m > 700 and bn == 64):
         return True
     if "shares" not in config:
         return False
