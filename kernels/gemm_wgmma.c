@@ -353,15 +353,15 @@ static void multiply(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_th
 /* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own and stores. */
 static void finish(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range)
 {
-    const int groups = groups_of(t->o), cluster = cluster_of(t->o);
+    const int groups = groups_of(t->o), cluster = cluster_of(t->o), slots = cluster * groups;
     sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
     sett_val *rank = cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, 0), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
     sett_val *part = sett_add(sett_mul(rank, groups), group); /* of a worker's slots */
-    sett_val *first = sett_value(b, sett_get(range, 0)), *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1));
+    sett_val *first = sett_value(b, sett_get(range, 0)), *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1)), *step = sett_value(b, sett_get(who, 2));
     sett_if (b, sett_gt(first, 0))
-        sett__leave_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(me, cluster * groups), part)), barrier, thread);
+        sett__leave_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(me, slots), part)), barrier, thread);
     sett_else (b) {
-        sett__take_sums(b, &t->stream, acc, sett_add(sett_mul(sett_add(me, 1), cluster * groups), part), cluster * groups, sett_sub(last, me), barrier, thread);
+        sett__take_sums(b, &t->stream, acc, sett_add(sett_mul(sett_add(me, step), slots), part), sett_mul(step, slots), sett_floordiv(sett_sub(last, me), step), barrier, thread);
         store(b, t, acc, group, sett_tile_coord(w));
     }
 }
@@ -433,16 +433,17 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     }
     parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = sett__epilogue, .user = &s, .M = M, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
-    sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles;
+    sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
     if (o.stream_k) {
         t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, sums_of(&o));
         clusters = SETT_A(sett_scalar(b, "workers", SETT_I32)), streamed = SETT_A(sett_scalar(b, "streamed", SETT_I32)), k_tiles = SETT_A(t.ktiles);
+        together = sett_min(sett_ceil_div(M, o.tuning.bm), RASTER); /* tiles of the same rows of B */
     }
     sett_block(b, GROUP * groups_of(&o) + WARP);
     if (cluster_of(&o) == 2)
         sett_cluster(b, 1, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
-    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o))), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .swizzle = RASTER, .raster = SETT_RASTER_N);
+    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o))), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .together = together, .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, C);
 }

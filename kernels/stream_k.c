@@ -30,7 +30,7 @@ void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_a
 }
 
 /* Waits for `n` slots, `step` apart, a thread for each, so that they wait side by side. Taking a word sets it back for the next launch. */
-static void wait_for(sett_build *b, const stream_k *s, sett_val *first, int step, sett_val *n, sett_val *thread)
+static void wait_for(sett_build *b, const stream_k *s, sett_val *first, sett_val *step, sett_val *n, sett_val *thread)
 {
     sett_tensor *i = sett_var(b, SETT_I32, thread);
     sett_while (b, sett_lt(sett_at(i, 0), n)) {
@@ -42,7 +42,7 @@ static void wait_for(sett_build *b, const stream_k *s, sett_val *first, int step
     }
 }
 
-void sett__take_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_val *first, int step, sett_val *n, sett_arg barrier, sett_val *thread)
+void sett__take_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_val *first, sett_val *step, sett_val *n, sett_arg barrier, sett_val *thread)
 {
     sett_tensor *to = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
     const int all = s->values / WIDE, together = AT_ONCE / WIDE;

@@ -39,12 +39,15 @@
  * workers in equal shares, so that a share may begin and end inside a tile. Each cluster takes its share
  * first, then whole tiles. .streamed 0: whole tiles alone. All tiles streamed to S times as many clusters:
  * each tile is split into S parts. Both may be symbols; .streamed times .k_tiles is at most 2147418112.
+ * .together: so many tiles that follow each other are streamed side by side, each by a worker of its own, at
+ * the same K tiles, as tiles that read the same rows of an operand should be: it is then read once. Of
+ * .streamed as many are streamed as it divides; none where .clusters is less. 0: 1.
  *
  *     sett_arg k = sett_tile_k_range(w);              T(first, end) of this worker's K tiles of the tile
- *     sett_arg who = sett_tile_workers(w);            T(this worker, the last worker of the tile)
+ *     sett_arg who = sett_tile_workers(w);            T(this worker, the last of the tile, step)
  *
- * A worker that begins at K tile 0 owns the tile: it adds what workers this + 1 ... last leave in memory, in
- * that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does that
+ * A worker that begins at K tile 0 owns the tile: it adds what workers this + step ... last leave in memory,
+ * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does that
  * at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU starts
  * first: no cluster waits for one that has not begun. */
 typedef enum sett_raster { SETT_RASTER_M, SETT_RASTER_N } sett_raster;
@@ -55,7 +58,7 @@ typedef struct sett_scheduler_args {
     sett_arg tiles, clusters;
     int swizzle;
     sett_raster raster;
-    sett_arg k_tiles, streamed;
+    sett_arg k_tiles, streamed, together;
 } sett_scheduler_args;
 SETT_API sett_scheduler *sett_tile_scheduler_at(sett_site, sett_build *, const sett_scheduler_args *);
 #define sett_tile_scheduler(b, ...) \

@@ -10,7 +10,7 @@ struct sett_scheduler {
     sett__head head;
     sett_arg extent[MODES], all; /* of the problem, in clusters; all of them */
     sett_arg clusters;
-    sett_arg k_tiles, streamed; /* NULL values unless tiles are streamed */
+    sett_arg k_tiles, streamed, together; /* of .streams alone */
     bool streams;
     int64_t cluster[2];
     int swizzle;
@@ -73,25 +73,27 @@ static bool take_clusters(const sett__ctx *c, sett_scheduler *s, sett_arg n)
 }
 
 /* Streamed tiles: their K tiles, one tile behind the other, are dealt to the clusters in equal shares. */
-static bool take_stream(const sett__ctx *c, sett_scheduler *s, sett_arg k_tiles, sett_arg streamed)
+static bool take_stream(const sett__ctx *c, sett_scheduler *s, sett_arg k_tiles, sett_arg streamed, sett_arg together)
 {
-    const bool has_k = k_tiles.kind != SETT_INT || k_tiles.u.i, has_tiles = streamed.kind != SETT_INT || streamed.u.i;
-    SETT__FAIL_IF(c->b, c->site, c->func, has_tiles && !has_k, false, SETT_E_ARGUMENT, ".streamed without .k_tiles: into how many K tiles a tile is cut");
+    const bool has_k = k_tiles.kind != SETT_INT || k_tiles.u.i, has_tiles = streamed.kind != SETT_INT || streamed.u.i, has_teams = together.kind != SETT_INT || together.u.i;
+    SETT__FAIL_IF(c->b, c->site, c->func, (has_tiles || has_teams) && !has_k, false, SETT_E_ARGUMENT, "%s without .k_tiles: into how many K tiles a tile is cut", has_tiles ? ".streamed" : ".together");
     s->streams = has_k;
     if (!has_k)
         return true;
-    const sett_arg given[] = {k_tiles, streamed};
-    for (int i = 0; i < 2; i++) {
+    const sett_arg given[] = {k_tiles, streamed, has_teams ? together : sett_arg_i(1)};
+    static const char *const names[] = {".k_tiles", ".streamed", ".together"};
+    for (int i = 0; i < 3; i++) {
         sett__expr known;
         const sett_arg x = given[i];
+        const int least = i != 1;
         if (!sett__use_arg(c->b, c->site, c->func, x))
             return false;
-        SETT__FAIL_IF(c->b, c->site, c->func, x.kind != SETT_VALUE && (!sett__is_number(x) || x.u.i < 1 - i), false, SETT_E_ARGUMENT,
-            "%s: an integer of %d or more, or SETT_A(symbol) that the launch gives", i ? ".streamed" : ".k_tiles", 1 - i);
-        if (!sett__need_expr(c, i ? ".streamed" : ".k_tiles", -1, x, &known))
+        SETT__FAIL_IF(c->b, c->site, c->func, x.kind != SETT_VALUE && (!sett__is_number(x) || x.u.i < least), false, SETT_E_ARGUMENT,
+            "%s: an integer of %d or more, or SETT_A(symbol) that the launch gives", names[i], least);
+        if (!sett__need_expr(c, names[i], -1, x, &known))
             return false;
     }
-    s->k_tiles = k_tiles, s->streamed = streamed;
+    s->k_tiles = k_tiles, s->streamed = streamed, s->together = given[2];
     const sett_arg all = sett__mul(c, streamed, k_tiles);
     SETT__FAIL_IF(c->b, c->site, c->func, all.kind == SETT_INT && all.u.i > MOST_TILES, false, SETT_E_RANGE, ".streamed times .k_tiles is at most %d, and this is %lld", MOST_TILES, (long long)all.u.i);
     if (all.kind == SETT_VALUE)
@@ -117,7 +119,7 @@ sett_scheduler *sett_tile_scheduler_at(sett_site site, sett_build *b, const sett
         s->cluster[d] = b->cluster[d] ? b->cluster[d]->hi : 1;
     s->swizzle = a.swizzle ? a.swizzle : 1;
     s->raster = a.raster;
-    return take_tiles(&c, s, a.tiles) && take_clusters(&c, s, a.clusters) && take_stream(&c, s, a.k_tiles, a.streamed) ? s : poison;
+    return take_tiles(&c, s, a.tiles) && take_clusters(&c, s, a.clusters) && take_stream(&c, s, a.k_tiles, a.streamed, a.together) ? s : poison;
 }
 
 sett_arg sett_scheduler_grid_at(sett_site site, const sett_scheduler *s)
@@ -140,20 +142,32 @@ static sett_arg where(const sett__ctx *c, sett_arg test, sett_arg x, sett_arg y)
     return sett_arg_v(sett_where_at(c->site, test.u.v, x, y));
 }
 
-/* K tiles of the share of each worker, and how many have one more. */
-static pair share_of(const sett__ctx *c, const sett_scheduler *s)
-{
-    const sett_arg all = sett__mul(c, s->streamed, s->k_tiles), workers = sett_arg_v(sett_grid_dim_at(c->site, c->b, 2));
-    const sett_arg each = op(c, SETT_FLOORDIV, all, workers);
-    return (pair){each, op(c, SETT_SUB, all, op(c, SETT_MUL, each, workers))};
-}
+/* Teams of .together workers go through .together tiles at the same K tiles. */
+typedef struct share {
+    sett_arg each, longer; /* K tiles of a team's share; how many teams have one more */
+    sett_arg streamed;     /* tiles: those of whole columns, and none where there is no whole team */
+    sett_arg worker;       /* this one; the first of its team's number is the team's times .together */
+    sett_arg team, member, has; /* has: Boolean, it is in a team */
+} share;
 
 /* Workers are numbered from the last cluster on: the one that computes the first K tiles of a tile waits for those of larger numbers,
  * and these belong to clusters that a GPU starts before its own. So no cluster waits for one that has not begun. */
-static sett_arg worker_of(const sett__ctx *c)
+static share share_of(const sett__ctx *c, const sett_scheduler *s)
 {
-    const sett_arg last = op(c, SETT_SUB, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)), sett_arg_i(1));
-    return op(c, SETT_SUB, last, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+    share x;
+    const sett_arg workers = sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)), one = sett_arg_i(1);
+    const sett_arg whole = divide(c, workers, s->together).quotient, teams = op(c, SETT_MAX, whole, one);
+    const sett_arg some = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, whole, sett_arg_i(0)));
+    const sett_arg columns = where(c, some, divide(c, s->streamed, s->together).quotient, sett_arg_i(0));
+    const sett_arg all = op(c, SETT_MUL, columns, s->k_tiles);
+    x.streamed = op(c, SETT_MUL, columns, s->together);
+    x.each = op(c, SETT_FLOORDIV, all, teams);
+    x.longer = op(c, SETT_SUB, all, op(c, SETT_MUL, x.each, teams));
+    x.worker = op(c, SETT_SUB, op(c, SETT_SUB, workers, one), sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+    const pair of = divide(c, x.worker, s->together);
+    x.team = of.quotient, x.member = of.rest;
+    x.has = sett_arg_v(sett_binary_at(c->site, c->func, SETT_LT, x.team, teams));
+    return x;
 }
 
 static sett_tensor *keep(const sett__ctx *c, sett_arg x)
@@ -161,25 +175,25 @@ static sett_tensor *keep(const sett__ctx *c, sett_arg x)
     return sett_var_at(c->site, c->b, SETT_I32, x);
 }
 
-static sett_arg first_whole(const sett__ctx *c, const sett_scheduler *s)
+static sett_arg first_whole(const sett__ctx *c, const share *x)
 {
-    return op(c, SETT_ADD, s->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+    return op(c, SETT_ADD, x->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
 }
 
 /* The first of the K tiles of this worker's share, and what is left; without a share its first whole tile. */
 static void begin_stream(const sett__ctx *c, sett_work_tile *w)
 {
     const sett_scheduler *s = w->s;
-    const pair share = share_of(c, s);
-    const sett_arg me = worker_of(c), zero = sett_arg_i(0), kt = s->k_tiles;
-    const sett_arg lo = op(c, SETT_ADD, op(c, SETT_MUL, me, share.quotient), op(c, SETT_MIN, me, share.rest));
-    const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_LT, me, share.rest));
-    const sett_arg n = op(c, SETT_ADD, share.quotient, where(c, more, sett_arg_i(1), zero));
+    const share x = share_of(c, s);
+    const sett_arg zero = sett_arg_i(0);
+    const sett_arg lo = op(c, SETT_ADD, op(c, SETT_MUL, x.team, x.each), op(c, SETT_MIN, x.team, x.longer));
+    const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_LT, x.team, x.longer));
+    const sett_arg n = where(c, x.has, op(c, SETT_ADD, x.each, where(c, more, sett_arg_i(1), zero)), zero);
     const sett_arg some = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, n, zero));
-    const pair at = divide(c, lo, kt);
+    const pair at = divide(c, lo, s->k_tiles);
     if (c->b->error.status)
         return;
-    w->at = keep(c, where(c, some, at.quotient, first_whole(c, s)));
+    w->at = keep(c, where(c, some, op(c, SETT_ADD, op(c, SETT_MUL, at.quotient, s->together), x.member), first_whole(c, &x)));
     w->from = keep(c, where(c, some, at.rest, zero));
     w->rest = keep(c, n);
 }
@@ -233,9 +247,10 @@ static void advance_stream(const sett__ctx *c, sett_work_tile *w)
 {
     const stream x = stream_of(c, w);
     const sett_arg zero = sett_arg_i(0), left = op(c, SETT_MAX, op(c, SETT_SUB, x.rest, op(c, SETT_SUB, x.end, x.from)), zero);
-    const sett_arg whole = where(c, x.shared, first_whole(c, w->s), op(c, SETT_ADD, x.at, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2))));
+    const share of = share_of(c, w->s);
+    const sett_arg whole = where(c, x.shared, first_whole(c, &of), op(c, SETT_ADD, x.at, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2))));
     const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, left, zero));
-    const sett_arg at = where(c, more, op(c, SETT_ADD, x.at, sett_arg_i(1)), whole);
+    const sett_arg at = where(c, more, op(c, SETT_ADD, x.at, w->s->together), whole);
     if (c->b->error.status)
         return;
     sett__set(c, w->at, at, zero);
@@ -322,18 +337,18 @@ sett_arg sett_tile_workers_at(sett_site site, const sett_work_tile *w)
     if (!begin(&c, w))
         return sett__poison_arg(c.b);
     SETT__FAIL_IF(c.b, site, c.func, !w->s->streams, sett__poison_arg(c.b), SETT_E_ARGUMENT, "the scheduler has no .k_tiles");
-    const pair share = share_of(&c, w->s);
-    const sett_arg one = sett_arg_i(1), me = worker_of(&c), number = sett_arg_v(number_of(&c, w)), kt = w->s->k_tiles;
-    /* The worker that has the tile's last K tile: the first share.rest have one more than the others. */
-    const sett_arg end = op(&c, SETT_SUB, op(&c, SETT_MUL, op(&c, SETT_ADD, number, one), kt), one), longer = op(&c, SETT_ADD, share.quotient, one);
-    const sett_arg inside = op(&c, SETT_MUL, share.rest, longer);
-    const sett_arg early = op(&c, SETT_FLOORDIV, end, longer);
-    const sett_arg late = op(&c, SETT_ADD, share.rest, op(&c, SETT_FLOORDIV, op(&c, SETT_MAX, op(&c, SETT_SUB, end, inside), sett_arg_i(0)), op(&c, SETT_MAX, share.quotient, one)));
-    const sett_arg streamed = sett_arg_v(sett_binary_at(site, c.func, SETT_LT, number, w->s->streamed));
+    const share x = share_of(&c, w->s);
+    const sett_arg one = sett_arg_i(1), number = sett_arg_v(number_of(&c, w)), kt = w->s->k_tiles, together = w->s->together;
+    /* The team that has the tile's last K tile: the first x.longer have one more than the others. */
+    const sett_arg column = divide(&c, number, together).quotient, end = op(&c, SETT_SUB, op(&c, SETT_MUL, op(&c, SETT_ADD, column, one), kt), one);
+    const sett_arg more = op(&c, SETT_ADD, x.each, one), inside = op(&c, SETT_MUL, x.longer, more);
+    const sett_arg early = op(&c, SETT_FLOORDIV, end, more);
+    const sett_arg late = op(&c, SETT_ADD, x.longer, op(&c, SETT_FLOORDIV, op(&c, SETT_MAX, op(&c, SETT_SUB, end, inside), sett_arg_i(0)), op(&c, SETT_MAX, x.each, one)));
+    const sett_arg streamed = sett_arg_v(sett_binary_at(site, c.func, SETT_LT, number, x.streamed));
     const sett_arg is_early = sett_arg_v(sett_binary_at(site, c.func, SETT_LT, end, inside));
-    sett_arg *kid = sett__kids(&c, 2);
-    kid[0] = me;
+    sett_arg *kid = sett__kids(&c, MODES);
+    kid[0] = x.worker, kid[2] = together;
     if (!c.b->error.status)
-        kid[1] = where(&c, streamed, where(&c, is_early, early, late), me);
-    return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, 2, kid);
+        kid[1] = where(&c, streamed, op(&c, SETT_ADD, op(&c, SETT_MUL, where(&c, is_early, early, late), together), x.member), x.worker);
+    return c.b->error.status ? sett__poison_arg(c.b) : sett__node(&c, MODES, kid);
 }
