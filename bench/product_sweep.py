@@ -77,8 +77,8 @@ def off(got, want):
 
 
 class Sweep:
-    def __init__(self, cells, have, rounds):
-        self.have, self.rounds = have, rounds
+    def __init__(self, cells, have, early, rounds):
+        self.have, self.early, self.rounds = have, early, rounds  # early: begun early, where the peer's are
         operands, results = size_of(cells)
         self.data, self.results = Pool(operands), Pool(results, normal=False)
         self.ours, self.theirs = [], []  # programmatic edges over edges
@@ -88,8 +88,10 @@ class Sweep:
         self.data.begin(), self.results.begin()
         sets = [Set(m, n, k, self.data, self.results) for _ in range(turns_of(2 * (m * k + n * k + m * n)))]
         want = sets[0].a @ sets[0].b.T
-        guess, graphs = guess_ms(m, n, k), {}
-        for way, bind in ((PEER, None), *((way, bind) for way, (config, bind) in self.have.items() if not GPU or not pointless(config, m, n, k))):
+        guess = guess_ms(m, n, k)
+        graphs = {PEER: self.graph(PEER, None, sets, guess, want)}
+        have = self.early if self.early and graphs[PEER].early else self.have
+        for way, bind in ((way, bind) for way, (config, bind) in have.items() if not GPU or not pointless(config, m, n, k)):
             try:
                 graphs[way] = self.graph(way, bind, sets, guess, want)
             except (sett.Error, RuntimeError) as e:
@@ -118,11 +120,12 @@ def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=F
     torch.manual_seed(1)
     on_side()
     shapes, rows = shapes or (SHAPES if GPU else SMALL_SHAPES), rows or (ROWS if GPU else SMALL_ROWS)
-    have = bindings(configs or (CONFIGS if GPU else SMALL_CONFIGS), early)
+    configs = configs or (CONFIGS if GPU else SMALL_CONFIGS)
+    have, begun_early = bindings(configs, False), bindings(configs, True) if early else None
     cells = [(m, n, k) for n, k in shapes for m in rows]
-    doing = Sweep(cells, have, rounds)
+    doing = Sweep(cells, have, begun_early, rounds)
     say(f"{torch.cuda.get_device_name() if GPU else 'CPU engine'}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "
-        f"begun {'early (PDL)' if early else 'plainly'}; kernels and pools {time.monotonic() - began:.1f} s")
+        f"begun {'early (PDL) where torch does' if early else 'plainly'}; kernels and pools {time.monotonic() - began:.1f} s")
     file = open(out, "w") if out else sys.stdout
     print(",".join(FIELDS), file=file)
     done = 0

@@ -14,7 +14,7 @@ MULTIPROCESSORS, LINE = 132, 64  # of an H200 or H100 (SXM); elements of K in a 
 MOST = 8  # configurations that one product chooses among
 
 # Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out. "shares" is how a launch deals K tiles to
-# the clusters that run at once (.stream_k): "split", each tile to as many as there is room for; "even", all tiles to all, and where there are
+# the clusters that run at once (.stream_k): "whole", none; "split", each tile to as many as there is room for; "even", all tiles to all, and where there are
 # more tiles than clusters those of the last round; "two", those of the last two rounds.
 HEIGHTS = (8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 208, 224, 256)
 
@@ -27,9 +27,11 @@ def tile(bm, bn, cluster, blocks):
     return t
 
 
-TILES = tuple(tile(bm, bn, cluster, blocks) for bm in HEIGHTS for bn in (64, 128, 256) for cluster in (1, 2) for blocks in (1, 2)
-              if bm * bn <= 32768 and (cluster == 1 or bm >= 64 and bm % 16 == 0) and (blocks == 1 or bm <= 64 and bm * bn <= 64 * 128))
-CONFIGS = tuple(tile | ({"shares": shares} if shares else {}) for tile in TILES for shares in ("", "split", "even", "two"))
+TILES = tuple(tile(*t) for t in (
+    (8, 64, 1, 1), (16, 64, 1, 1), (16, 64, 1, 2), (32, 64, 1, 1), (32, 64, 1, 2), (48, 64, 1, 1), (48, 64, 1, 2), (48, 128, 1, 1), (64, 64, 1, 1), (64, 128, 1, 1),
+    (80, 128, 1, 1), (96, 64, 1, 1), (96, 128, 1, 1), (112, 128, 1, 1), (128, 128, 1, 1), (128, 128, 2, 1), (144, 128, 1, 1), (144, 128, 2, 1), (160, 128, 1, 1),
+    (160, 128, 2, 1), (192, 128, 1, 1), (192, 128, 2, 1), (208, 128, 2, 1), (256, 128, 1, 1), (256, 128, 2, 1), (96, 256, 2, 1), (128, 256, 1, 1), (128, 256, 2, 1)))
+CONFIGS = tuple(tile | {"shares": shares} for tile in TILES for shares in ("whole", "split", "even", "two"))
 
 
 def name(config):
@@ -45,12 +47,16 @@ def clusters_of(config, m, n):
 def shares_of(config, m, n):
     """(workers, streamed tiles) of a launch, or None where the policy is another one's."""
     tiles, most = clusters_of(config, m, n)
+    together = min(-(-m // config["bm"]), 8)  # tiles that are streamed side by side
+    tail = -(-(tiles % most) // together) * together
     policy = config["shares"]
+    if policy == "whole":
+        return most, 0
     if policy == "split":
         return (most // tiles * tiles, tiles) if 2 * tiles <= most else None
     if policy == "even":
-        return (most, tiles) if tiles < most and most % tiles else (most, tiles % most) if tiles > most and tiles % most else None
-    return (most, tiles % most + most) if tiles > most and tiles % most else None
+        return (most, tiles) if tiles < most and most // together * together > tiles else (most, tail) if tiles > most and tail else None
+    return (most, tail + most // together * together) if tiles > most + together and tail else None
 
 
 def pointless(config, m, n, k):
@@ -66,7 +72,7 @@ def pointless(config, m, n, k):
     if "shares" not in config:
         return False
     shares = shares_of(config, m, n)
-    return not shares or shares[1] * -(-k // LINE) < 4 * shares[0]
+    return not shares or 0 < shares[1] * -(-k // LINE) < 4 * shares[0]
 
 
 # ---- times ----------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def sweep(words):
     p.add_argument("--budget", type=float, default=200)
     p.add_argument("--rounds", type=int, default=ROUNDS)
     p.add_argument("--configs", type=json.loads)
-    p.add_argument("--early", action="store_true", help="sett's kernels begin before the one before them has ended (PDL)")
+    p.add_argument("--early", action="store_true", help="sett's kernels begin before the one before them has ended (PDL), in cells where torch's do")
     of(**vars(p.parse_args(words)))
 
 

@@ -350,19 +350,40 @@ static void multiply(sett_build *b, const parts *t, sett_tiled_mma *mma, sett_th
     sett_consumer_release(done);
 }
 
-/* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own and stores. */
-static void finish(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range)
+/* Number of the first slot of a worker's group; each worker has one for each warp group of each of its blocks. */
+static sett_val *slot_of(sett_build *b, const parts *t, sett_val *worker, sett_val *group)
 {
-    const int groups = groups_of(t->o), cluster = cluster_of(t->o), slots = cluster * groups;
-    sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
-    sett_val *rank = cluster == 2 ? sett_block_idx_in_cluster(b) : sett_const(b, SETT_I32, 0), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
-    sett_val *part = sett_add(sett_mul(rank, groups), group); /* of a worker's slots */
-    sett_val *first = sett_value(b, sett_get(range, 0)), *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1)), *step = sett_value(b, sett_get(who, 2));
-    sett_if (b, sett_gt(first, 0))
-        sett__leave_sums(b, &t->stream, acc, SETT_A(sett_add(sett_mul(me, slots), part)), barrier, thread);
-    sett_else (b) {
-        sett__take_sums(b, &t->stream, acc, sett_add(sett_mul(sett_add(me, step), slots), part), sett_mul(step, slots), sett_floordiv(sett_sub(last, me), step), barrier, thread);
-        store(b, t, acc, group, sett_tile_coord(w));
+    const int groups = groups_of(t->o), cluster = cluster_of(t->o);
+    sett_val *slot = sett_add(sett_mul(worker, cluster * groups), group);
+    return cluster == 2 ? sett_add(slot, sett_mul(sett_block_idx_in_cluster(b), groups)) : slot;
+}
+
+/* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own. True, of the kernel: it is to be
+ * stored. `left` is set where sums have been left. */
+static sett_val *meet(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range, sett_tensor *left)
+{
+    sett_val *from = sett_value(b, sett_get(range, 0)), *to = sett_value(b, sett_get(range, 1)), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
+    sett_if (b, sett_or(sett_gt(from, 0), sett_lt(to, t->ktiles))) {
+        sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
+        sett_val *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1)), *step = sett_value(b, sett_get(who, 2));
+        sett_if (b, sett_gt(from, 0)) {
+            sett__leave_sums(b, &t->stream, acc, slot_of(b, t, me, group), thread);
+            sett_set(left, 1, 0);
+        }
+        sett_else (b)
+            sett__take_sums(b, &t->stream, acc, slot_of(b, t, sett_add(me, step), group), sett_mul(step, cluster_of(t->o) * groups_of(t->o)),
+                sett_floordiv(sett_sub(last, me), step), barrier, thread);
+    }
+    return sett_eq(from, 0);
+}
+
+/* Says that sums were left, once: behind the products of the next tile, which so begin before all have reached memory. */
+static void say_left(sett_build *b, const parts *t, sett_val *group, sett_tensor *left)
+{
+    sett_if (b, sett_ne(sett_at(left, 0), 0)) {
+        sett_val *me = sett_sub(sett_sub(sett_grid_dim(b, 2), 1), sett_block_idx(b, 2));
+        sett__say_left(b, &t->stream, slot_of(b, t, me, group), SETT_A(sett_add(group, 1)), sett_mod(sett_thread_idx(b, 0), GROUP));
+        sett_set(left, 0, 0);
     }
 }
 
@@ -374,15 +395,20 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett_tensor *left = o->stream_k ? sett_var(b, SETT_I32, 0) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg range = k_range(b, t, w);
         multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
-        if (o->stream_k)
-            finish(b, t, acc, group, w, range);
-        else
+        if (o->stream_k) {
+            say_left(b, t, group, left);
+            sett_if (b, meet(b, t, acc, group, w, range, left))
+                store(b, t, acc, group, sett_tile_coord(w));
+        } else
             store(b, t, acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
     }
+    if (o->stream_k)
+        say_left(b, t, group, left);
     sett_tma_store_wait_read(b, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_k.h"
 
-enum { WIDE = 4, AT_ONCE = 32 /* sums that are read before the first is added */ };
+enum { WIDE = 4, REGISTERS = 144 /* of a thread: its sums, and those that it reads before it adds the first */, MOST = 64 };
 
 stream_k sett__stream_k(sett_build *b, sett_dtype sums, int threads, int values)
 {
@@ -13,18 +13,22 @@ stream_k sett__stream_k(sett_build *b, sett_dtype sums, int threads, int values)
 }
 
 /* A thread's sums of a slot, (4, values / 4): 16 bytes of neighbours in turn. */
-static sett_tensor *place_of(sett_build *b, const stream_k *s, sett_arg slot, sett_val *thread)
+static sett_tensor *place_of(sett_build *b, const stream_k *s, sett_val *slot, sett_val *thread)
 {
     sett_val *first = sett_add(sett_mul(slot, s->threads * s->values), sett_mul(thread, WIDE));
     return sett_composition(sett_domain_offset(s->sums, T1(first)), sett_make_layout(b, T(WIDE, s->values / WIDE), T(1, WIDE * s->threads)));
 }
 
-void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_arg slot, sett_arg barrier, sett_val *thread)
+void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_val *slot, sett_val *thread)
 {
     sett_tensor *to = place_of(b, s, slot, thread), *from = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
     for (int i = 0; i < s->values / WIDE; i++)
         sett_store(sett_slice(to, ALL, i), sett_load(sett_slice(from, ALL, i)));
-    sett_barrier(b, barrier, s->threads); /* all have, before one says so */
+}
+
+void sett__say_left(sett_build *b, const stream_k *s, sett_val *slot, sett_arg barrier, sett_val *thread)
+{
+    sett_barrier(b, barrier, s->threads); /* all have stored theirs */
     sett_if (b, sett_eq(thread, 0))
         sett_atomic_ordered(s->left, SETT_ATOMIC_EXCH, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, slot);
 }
@@ -45,13 +49,13 @@ static void wait_for(sett_build *b, const stream_k *s, sett_val *first, sett_val
 void sett__take_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_val *first, sett_val *step, sett_val *n, sett_arg barrier, sett_val *thread)
 {
     sett_tensor *to = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
-    const int all = s->values / WIDE, together = AT_ONCE / WIDE;
+    const int all = s->values / WIDE, room = REGISTERS - s->values, together = (room > MOST ? MOST : room < 16 ? 16 : room) / WIDE;
     wait_for(b, s, first, step, n, thread);
     sett_barrier(b, barrier, s->threads);
     sett_for (b, p, 0, n, 1) {
-        sett_tensor *from = place_of(b, s, SETT_A(sett_add(first, sett_mul(p, step))), thread);
+        sett_tensor *from = place_of(b, s, sett_add(first, sett_mul(p, step)), thread);
         for (int i = 0; i < all; i += together) {
-            sett_val *x[AT_ONCE / WIDE];
+            sett_val *x[MOST / WIDE];
             for (int j = 0; j < together && i + j < all; j++)
                 x[j] = sett_load(sett_slice(from, ALL, i + j));
             for (int j = 0; j < together && i + j < all; j++) {

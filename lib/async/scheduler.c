@@ -180,22 +180,36 @@ static sett_arg first_whole(const sett__ctx *c, const share *x)
     return op(c, SETT_ADD, x->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
 }
 
-/* The first of the K tiles of this worker's share, and what is left; without a share its first whole tile. */
+static void end_region(sett_region *r)
+{
+    r->done = true; /* it was recorded */
+    sett_region_end(r);
+}
+
+/* The first of the K tiles of this worker's share, and how many; without a share its first whole tile. A launch that streams nothing
+ * computes none of it. */
 static void begin_stream(const sett__ctx *c, sett_work_tile *w)
 {
     const sett_scheduler *s = w->s;
-    const share x = share_of(c, s);
     const sett_arg zero = sett_arg_i(0);
+    w->at = keep(c, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
+    w->from = keep(c, zero);
+    w->rest = keep(c, zero);
+    sett_region streams = sett_if_begin(c->site, c->b, sett_binary_at(c->site, c->func, SETT_GT, s->streamed, zero));
+    const share x = share_of(c, s);
     const sett_arg lo = op(c, SETT_ADD, op(c, SETT_MUL, x.team, x.each), op(c, SETT_MIN, x.team, x.longer));
     const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_LT, x.team, x.longer));
     const sett_arg n = where(c, x.has, op(c, SETT_ADD, x.each, where(c, more, sett_arg_i(1), zero)), zero);
     const sett_arg some = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, n, zero));
     const pair at = divide(c, lo, s->k_tiles);
-    if (c->b->error.status)
-        return;
-    w->at = keep(c, where(c, some, op(c, SETT_ADD, op(c, SETT_MUL, at.quotient, s->together), x.member), first_whole(c, &x)));
-    w->from = keep(c, where(c, some, at.rest, zero));
-    w->rest = keep(c, n);
+    const sett_arg tile = where(c, some, op(c, SETT_ADD, op(c, SETT_MUL, at.quotient, s->together), x.member), first_whole(c, &x));
+    const sett_arg from = where(c, some, at.rest, zero);
+    if (!c->b->error.status) {
+        sett__set(c, w->at, tile, zero);
+        sett__set(c, w->from, from, zero);
+        sett__set(c, w->rest, n, zero);
+    }
+    end_region(&streams);
 }
 
 sett_work_tile *sett_initial_work_tile_at(sett_site site, const sett_scheduler *s)
@@ -231,31 +245,43 @@ static sett_val *number_of(const sett__ctx *c, const sett_work_tile *w)
 }
 
 typedef struct stream {
-    sett_arg at, from, rest, end, shared; /* end of the K tiles; Boolean: it is of the share */
+    sett_arg at, from, rest, end; /* end of the K tiles */
 } stream;
 static stream stream_of(const sett__ctx *c, const sett_work_tile *w)
 {
     const sett_arg kt = w->s->k_tiles;
     stream x = {.at = sett_arg_v(number_of(c, w)), .from = sett_arg_v(kept(c, w->from)), .rest = sett_arg_v(kept(c, w->rest))};
-    x.shared = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, x.rest, sett_arg_i(0)));
-    x.end = where(c, x.shared, op(c, SETT_MIN, op(c, SETT_ADD, x.from, x.rest), kt), kt);
+    const sett_arg shared = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, x.rest, sett_arg_i(0)));
+    x.end = where(c, shared, op(c, SETT_MIN, op(c, SETT_ADD, x.from, x.rest), kt), kt);
     return x;
+}
+
+static sett_arg after(const sett__ctx *c, const sett_work_tile *w)
+{
+    return op(c, SETT_ADD, sett_arg_v(number_of(c, w)), sett_arg_v(sett_grid_dim_at(c->site, c->b, 2)));
 }
 
 /* The next tile of the share, else the next whole one. */
 static void advance_stream(const sett__ctx *c, sett_work_tile *w)
 {
+    const sett_arg zero = sett_arg_i(0), rest = sett_arg_v(kept(c, w->rest));
+    sett_region shared = sett_if_begin(c->site, c->b, sett_binary_at(c->site, c->func, SETT_GT, rest, zero));
     const stream x = stream_of(c, w);
-    const sett_arg zero = sett_arg_i(0), left = op(c, SETT_MAX, op(c, SETT_SUB, x.rest, op(c, SETT_SUB, x.end, x.from)), zero);
     const share of = share_of(c, w->s);
-    const sett_arg whole = where(c, x.shared, first_whole(c, &of), op(c, SETT_ADD, x.at, sett_arg_v(sett_grid_dim_at(c->site, c->b, 2))));
+    const sett_arg left = op(c, SETT_MAX, op(c, SETT_SUB, x.rest, op(c, SETT_SUB, x.end, x.from)), zero);
     const sett_arg more = sett_arg_v(sett_binary_at(c->site, c->func, SETT_GT, left, zero));
-    const sett_arg at = where(c, more, op(c, SETT_ADD, x.at, w->s->together), whole);
-    if (c->b->error.status)
-        return;
-    sett__set(c, w->at, at, zero);
-    sett__set(c, w->from, zero, zero);
-    sett__set(c, w->rest, left, zero);
+    const sett_arg at = where(c, more, op(c, SETT_ADD, x.at, w->s->together), first_whole(c, &of));
+    if (!c->b->error.status) {
+        sett__set(c, w->at, at, zero);
+        sett__set(c, w->from, zero, zero);
+        sett__set(c, w->rest, left, zero);
+    }
+    end_region(&shared);
+    sett_region whole = sett_else_begin(c->site, c->b);
+    const sett_arg next = after(c, w);
+    if (!c->b->error.status)
+        sett__set(c, w->at, next, zero);
+    end_region(&whole);
 }
 
 void sett_advance_to_next_work_at(sett_site site, sett_work_tile *w)
@@ -267,7 +293,7 @@ void sett_advance_to_next_work_at(sett_site site, sett_work_tile *w)
         advance_stream(&c, w);
         return;
     }
-    sett_arg next = op(&c, SETT_ADD, sett_arg_v(number_of(&c, w)), sett_arg_v(sett_grid_dim_at(site, c.b, 2)));
+    sett_arg next = after(&c, w);
     if (!c.b->error.status)
         sett__set(&c, w->at, next, sett_arg_i(0));
 }
