@@ -359,32 +359,20 @@ static sett_val *slot_of(sett_build *b, const parts *t, sett_val *worker, sett_v
 }
 
 /* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own. True, of the kernel: it is to be
- * stored. `left` is set where sums have been left. */
-static sett_val *meet(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range, sett_tensor *left)
+ * stored. */
+static sett_val *meet(sett_build *b, const parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range)
 {
     sett_val *from = sett_value(b, sett_get(range, 0)), *to = sett_value(b, sett_get(range, 1)), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
     sett_if (b, sett_or(sett_gt(from, 0), sett_lt(to, t->ktiles))) {
         sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
         sett_val *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1)), *step = sett_value(b, sett_get(who, 2));
-        sett_if (b, sett_gt(from, 0)) {
-            sett__leave_sums(b, &t->stream, acc, slot_of(b, t, me, group), thread);
-            sett_set(left, 1, 0);
-        }
+        sett_if (b, sett_gt(from, 0))
+            sett__leave_sums(b, &t->stream, acc, slot_of(b, t, me, group), barrier, thread);
         sett_else (b)
             sett__take_sums(b, &t->stream, acc, slot_of(b, t, sett_add(me, step), group), sett_mul(step, cluster_of(t->o) * groups_of(t->o)),
                 sett_floordiv(sett_sub(last, me), step), barrier, thread);
     }
     return sett_eq(from, 0);
-}
-
-/* Says that sums were left, once: behind the products of the next tile, which so begin before all have reached memory. */
-static void say_left(sett_build *b, const parts *t, sett_val *group, sett_tensor *left)
-{
-    sett_if (b, sett_ne(sett_at(left, 0), 0)) {
-        sett_val *me = sett_sub(sett_sub(sett_grid_dim(b, 2), 1), sett_block_idx(b, 2));
-        sett__say_left(b, &t->stream, slot_of(b, t, me, group), SETT_A(sett_add(group, 1)), sett_mod(sett_thread_idx(b, 0), GROUP));
-        sett_set(left, 0, 0);
-    }
 }
 
 static void consume(sett_build *b, const parts *t, sett_val *group)
@@ -395,20 +383,16 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
-    sett_tensor *left = o->stream_k ? sett_var(b, SETT_I32, 0) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg range = k_range(b, t, w);
         multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
-        if (o->stream_k) {
-            say_left(b, t, group, left);
-            sett_if (b, meet(b, t, acc, group, w, range, left))
+        if (o->stream_k)
+            sett_if (b, meet(b, t, acc, group, w, range))
                 store(b, t, acc, group, sett_tile_coord(w));
-        } else
+        else
             store(b, t, acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
     }
-    if (o->stream_k)
-        say_left(b, t, group, left);
     sett_tma_store_wait_read(b, 0);
 }
 

@@ -13,10 +13,8 @@ typedef struct stream_k {
 
 /* Declares the two parameters, "partial" and "left". */
 stream_k sett__stream_k(sett_build *, sett_dtype sums, int threads, int values);
-/* The group leaves `acc`, registers, in its slot. thread: in the group. */
-void sett__leave_sums(sett_build *, const stream_k *, sett_tensor *acc, sett_val *slot, sett_val *thread);
-/* And says so, behind that. barrier: the named barrier of the group. */
-void sett__say_left(sett_build *, const stream_k *, sett_val *slot, sett_arg barrier, sett_val *thread);
+/* The group leaves `acc`, registers, in its slot. barrier: the named barrier of the group; thread: in the group. */
+void sett__leave_sums(sett_build *, const stream_k *, sett_tensor *acc, sett_val *slot, sett_arg barrier, sett_val *thread);
 /* The group waits for those of `n` slots, from `first` on and `step` apart, and adds them to `acc` in this order. */
 void sett__take_sums(sett_build *, const stream_k *, sett_tensor *acc, sett_val *first, sett_val *step, sett_val *n, sett_arg barrier, sett_val *thread);
 #endif
