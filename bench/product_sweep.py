@@ -10,7 +10,7 @@ import time
 import torch
 from gpu import DEVICE, GPU, engine, first_line, say
 from graphs import Graph, Pool, device_ms, guess_ms, on_side, turns_of
-from product_table import CONFIGS, FIELDS, PEER, ROWS, SHAPES, name, pointless, shares_of
+from product_table import CONFIGS, PEER, ROWS, SHAPES, Time, head, line, name, pointless, shares_of
 from rounds import median, quantile
 
 import sett
@@ -81,7 +81,7 @@ class Sweep:
         self.have, self.early, self.rounds = have, early, rounds  # early: begun early, where the peer's are
         operands, results = size_of(cells)
         self.data, self.results = Pool(operands), Pool(results, normal=False)
-        self.ours, self.theirs = [], []  # programmatic edges over edges
+        self.ours, self.theirs = [], []  # Edges of their graphs
 
     def cell(self, m, n, k):
         """{way: times in us} of a cell."""
@@ -107,12 +107,13 @@ class Sweep:
         wrong = off(sets[0].out, want)
         if not wrong < WRONG or sets[-1].out.isnan().any():
             say(f"WRONG: {sets[0].m} x {sets[0].n} x {sets[0].k}, {way}: off by {wrong:.4f} of the largest value")
-        (self.ours if bind else self.theirs).append((graph.early, graph.edges))
+        (self.ours if bind else self.theirs).append(graph.edges)
         return graph
 
 
 def edges(seen):
-    return f"{sum(early for early, _ in seen)} of {sum(all_ for _, all_ in seen)} edges are programmatic, in {sum(early > 0 for early, _ in seen)} of {len(seen)} graphs"
+    known = [e for e in seen if e.known]
+    return f"{sum(e.between_early for e in known)} of {sum(e.between for e in known)} edges between launches are programmatic, in {sum(e.between_early > 0 for e in known)} of {len(known)} graphs"
 
 
 def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=False, configs=None):
@@ -124,17 +125,18 @@ def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=F
     have, begun_early = bindings(configs, False), bindings(configs, True) if early else None
     cells = [(m, n, k) for n, k in shapes for m in rows]
     doing = Sweep(cells, have, begun_early, rounds)
-    say(f"{torch.cuda.get_device_name() if GPU else 'CPU engine'}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "
+    device = torch.cuda.get_device_name() if GPU else "CPU engine"
+    say(f"{device}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "
         f"begun {'early (PDL) where torch does' if early else 'plainly'}; kernels and pools {time.monotonic() - began:.1f} s")
     file = open(out, "w") if out else sys.stdout
-    print(",".join(FIELDS), file=file)
+    print(head(device), file=file)
     done = 0
     for m, n, k in cells:
         if time.monotonic() - began > budget:
             say(f"{budget:.0f} s are over: {len(cells) - done} cells are missing, from {m} x {n} x {k} on")
             break
         for way, us in doing.cell(m, n, k).items():
-            print(f"{n},{k},{m},{way},{median(us):.3f},{quantile(us, 0.1):.3f},{quantile(us, 0.9):.3f}", file=file)
+            print(line(n, k, m, way, Time(median(us), quantile(us, 0.1), quantile(us, 0.9))), file=file)
         file.flush()
         done += 1
     say(f"{done} cells in {time.monotonic() - began:.1f} s. {PEER}: {edges(doing.theirs)}. Ours: {edges(doing.ours)}")

@@ -85,15 +85,36 @@ class Time(NamedTuple):
 FIELDS = ("n", "k", "m", "way", "us", "p10", "p90")
 
 
+def head(device):
+    """The first lines of a file."""
+    return f"# {device}\n{','.join(FIELDS)}"
+
+
+def line(n, k, m, way, time):
+    return f"{n},{k},{m},{way.replace(',', ';')},{time.us:.3f},{time.p10:.3f},{time.p90:.3f}"
+
+
+def write(path, device, lines):
+    with open(path, "w") as f:
+        print(head(device), *(line(*one) for one in lines), sep="\n", file=f)
+
+
 def read(*paths):
     """{(n, k, m): {way: Time}}. A later line replaces an earlier one of the same cell and way."""
     cells = {}
     for path in paths:
         with open(path, newline="") as f:
-            for line in csv.DictReader(f):
-                cell = tuple(int(line[x]) for x in "nkm")
-                cells.setdefault(cell, {})[line["way"]] = Time(*(float(line[x]) for x in ("us", "p10", "p90")))
+            for row in csv.DictReader(x for x in f if not x.startswith("#")):
+                cell = tuple(int(row[x]) for x in "nkm")
+                cells.setdefault(cell, {})[row["way"]] = Time(*(float(row[x]) for x in ("us", "p10", "p90")))
     return cells
+
+
+def device_of(path):
+    """The device that a file's first line names."""
+    with open(path) as f:
+        first = f.readline()
+    return first[1:].strip() if first.startswith("#") else ""
 
 
 def geomean(values):
