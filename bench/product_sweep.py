@@ -78,7 +78,7 @@ def off(got, want):
 
 class Sweep:
     def __init__(self, cells, have, early, rounds):
-        self.have, self.early, self.rounds = have, early, rounds  # early: begun early, where the peer's are
+        self.have, self.early, self.rounds, self.wrong = have, early, rounds, 0  # early: begun early, where the peer's are
         operands, results = size_of(cells)
         self.data, self.results = Pool(operands), Pool(results, normal=False)
         self.ours, self.theirs = [], []  # Edges of their graphs
@@ -106,6 +106,7 @@ class Sweep:
         graph.run()
         wrong = off(sets[0].out, want)
         if not wrong < WRONG or sets[-1].out.isnan().any():
+            self.wrong += 1
             say(f"WRONG: {sets[0].m} x {sets[0].n} x {sets[0].k}, {way}: off by {wrong:.4f} of the largest value")
         (self.ours if bind else self.theirs).append(graph.edges)
         return graph
@@ -142,3 +143,5 @@ def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=F
     say(f"{done} cells in {time.monotonic() - began:.1f} s. {PEER}: {edges(doing.theirs)}. Ours: {edges(doing.ours)}")
     if out:
         file.close()
+    if doing.wrong:
+        sys.exit(f"{doing.wrong} results are wrong")

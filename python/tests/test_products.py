@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/products.py says of a sweep, and its picture, which need neither a GPU nor torch."""
+"""What bench/products.py says of a sweep, and its picture, which need neither a GPU nor torch; and where torch is installed all of it small, on
+the CPU engine."""
 
 import contextlib
+import importlib.util
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
 import product_picture  # noqa: E402
 import product_table as table  # noqa: E402
 
@@ -97,6 +101,22 @@ class Table(unittest.TestCase):
         self.assertIn("roofline: 4.8 TB/s, 989 TFLOP/s", texts)
         self.assertAlmostEqual(product_picture.roof(1, 4096, 4096, (4.8e12, 989e12)) / 4.8e12, 1, delta=1e-3, msg="a byte of weights an operation")
         self.assertEqual(product_picture.roof(8192, 8192, 8192, (4.8e12, 989e12)), 989e12)
+
+    def test_picture_and_analysis_import_nothing_but_python(self):
+        code = f"import sys; sys.path.insert(0, {str(BENCH)!r}); import product_picture; sys.exit('torch' in sys.modules or 'sett' in sys.modules)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+class Small(unittest.TestCase):
+    def test_every_row_is_right_on_the_cpu_engine(self):
+        names = ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "mlp")
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "SETT_DEVICE": "cpu"}
+        done = subprocess.run([sys.executable, str(BENCH / "products.py")], env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in names:
+            self.assertRegex(done.stdout, rf"(?m)^{name}: \d+ cells are right$")
+        self.assertNotIn("WRONG", done.stderr)
 
 
 if __name__ == "__main__":
