@@ -48,12 +48,12 @@ def turns_of(operands):
 
 
 class Graph:
-    """The calls in turn, as often as fills `ms`, where one takes `guess` ms, each with what its dependencies are: Edges."""
+    """The calls in turn, as often as fills `ms`, where one takes `guess` ms; with `look` its dependencies are known: Edges."""
 
-    def __init__(self, calls, guess, ms):
+    def __init__(self, calls, guess, ms, look=True):
         self.launches = len(calls) * max(1, math.ceil(ms / guess / len(calls)))
         self.kept = calls, []  # what a call gives stays alive, so that no two write one memory
-        self.edges = Edges()
+        self.edges = Edges(look)
         if not GPU:
             self.kept[1].extend(call() for call in calls)
             return
@@ -66,6 +66,11 @@ class Graph:
             self.edges.end(self.launches)
         finally:
             self.graph.capture_end()
+
+    @property
+    def early(self):
+        """Whether a launch may begin before the one before it has ended."""
+        return self.edges.between_early > 0
 
     def run(self):
         if GPU:
@@ -85,9 +90,9 @@ class Edges:
     these are programmatic, so that the next may begin before the one before it has ended (PDL), and both within launches of several kernels.
     known: whether the driver tells (12.3 and later)."""
 
-    def __init__(self):
+    def __init__(self, look):
         self.between = self.between_early = self.within = self.within_early = self.nodes = self.launches = 0
-        self.known, self.last = GPU, set()  # the last nodes of launches
+        self.known, self.last = GPU and look, set()  # the last nodes of launches
 
     def launched(self):
         if self.known:
@@ -106,6 +111,8 @@ class Edges:
 
     def end(self, launches):
         """Before the capture ends."""
+        if not self.known:
+            return
         graph, _ = self._look()
         most, nodes = 16 * launches + 16, ctypes.c_size_t()
         n, of, to, data = ctypes.c_size_t(most), (ctypes.c_void_p * most)(), (ctypes.c_void_p * most)(), (ctypes.c_uint8 * (8 * most))()

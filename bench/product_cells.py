@@ -116,8 +116,8 @@ class Runner:
         graphs = {}
         for name, bind in cell.peers.items():
             self.add(cell, graphs, name, sets, {} if name in cell.reads else wants, lambda bind=bind: bind)
-        first = next((graphs[name].edges for name in cell.peers if name in graphs), None)
-        early = bool(first and (first.between_early or cell.chain and first.within_early))
+        first = next((graphs[name] for name in cell.peers if name in graphs), None)
+        early = bool(first and (first.early or cell.chain and first.edges.within_early))
         for name, of in cell.ours.items():
             self.add(cell, graphs, name, sets, wants, lambda of=of: of(early).bind)
         del wants

@@ -52,12 +52,9 @@ class Table(unittest.TestCase):
         for n, k in table.SHAPES:
             for m in table.ROWS:
                 left = [c for c in table.CONFIGS if not table.pointless(c, m, n, k)]
-                self.assertGreaterEqual(len(left), 4, (m, n, k))
-        self.assertTrue(table.pointless({"bm": 128, "bn": 64}, 1, 4096, 4096))
-        self.assertTrue(table.pointless({"bm": 16, "bn": 64}, 4096, 4096, 4096))
-        self.assertFalse(table.pointless({"bm": 16, "bn": 64, "split": 4}, 1, 1280, 8192))
-        self.assertTrue(table.pointless({"bm": 16, "bn": 64, "split": 4}, 1, 37888, 3584), "tiles fill the device")
-        self.assertTrue(table.pointless({"bm": 16, "bn": 64, "split": 8}, 1, 1280, 1024), "a part has two k-tiles")
+                self.assertGreaterEqual(len(left), 2, (m, n, k))
+                self.assertLess(len(left), len(table.CONFIGS))
+        self.assertEqual(len({table.name(c) for c in table.CONFIGS}), len(table.CONFIGS))
 
     def test_ratios_are_the_peers_time_over_that_of_the_best(self):
         self.assertEqual([table.ratio(times) for times in CELLS.values()], [2, 1, 0.5])
@@ -75,9 +72,9 @@ class Table(unittest.TestCase):
         self.assertEqual(sorted(table.chosen(ring, 2)), ["x", "y"])
         self.assertEqual(table.chosen([{table.PEER: time(1), "a": time(5), "b": time(5)}], 8), ["a"])
         worth = {way: (loss, wins) for loss, wins, way in table.worth(CELLS)}
-        self.assertEqual({way: wins for way, (_, wins) in worth.items()}, {"a": 1, "b": 2, "c": 0})
+        self.assertEqual({way: wins for way, (_, wins) in worth.items()}, {"a": 1, "b": 2})
         self.assertAlmostEqual(worth["a"][0], (6 / 5) ** (1 / 3) - 1)
-        self.assertAlmostEqual(worth["c"][0], 0)
+        self.assertAlmostEqual(worth["b"][0], (11 / 10 * 22 / 20) ** (1 / 3) - 1)
 
     def test_the_analysis_names_what_matters(self):
         out = io.StringIO()
