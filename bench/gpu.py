@@ -26,8 +26,8 @@ PEER_SECONDS = float(os.environ.get("BENCH_PEER_SECONDS", 45))  # to compile, ch
 engine = sett.Engine()
 
 
-def say(*text):
-    print(*text, file=sys.stderr, flush=True)
+def say(*text, sep=" "):
+    print(*text, sep=sep, file=sys.stderr, flush=True)
 
 
 def head():

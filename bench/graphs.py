@@ -48,48 +48,92 @@ def turns_of(operands):
 
 
 class Graph:
-    """The calls in turn, as often as fills `ms`, where one takes `guess` ms. edges, early: how many dependencies between kernels there are, and
-    how many of them are programmatic, so that the second may begin before the first has ended."""
+    """The calls in turn, as often as fills `ms`, where one takes `guess` ms; with `look` its dependencies are known: Edges."""
 
-    def __init__(self, calls, guess, ms):
+    def __init__(self, calls, guess, ms, look=True):
         self.launches = len(calls) * max(1, math.ceil(ms / guess / len(calls)))
         self.kept = calls, []  # what a call gives stays alive, so that no two write one memory
-        self.edges = self.early = self.nodes = 0
+        self.edges = Edges(look)
         if not GPU:
-            for call in calls:
-                call()
+            self.kept[1].extend(call() for call in calls)
             return
         self.graph = torch.cuda.CUDAGraph()
         self.graph.capture_begin(capture_error_mode="thread_local")
         try:
             for i in range(self.launches):
                 self.kept[1].append(calls[i % len(calls)]())
-            self.nodes, self.edges, self.early = captured(16 * self.launches)
+                self.edges.launched()
+            self.edges.end(self.launches)
         finally:
             self.graph.capture_end()
+
+    @property
+    def early(self):
+        """Whether a launch may begin before the one before it has ended."""
+        return self.edges.between_early > 0
 
     def run(self):
         if GPU:
             self.graph.replay()
 
+    def result(self, i):
+        """What the last launch on set i gave."""
+        calls, results = self.kept
+        return results[i - len(calls)]
+
 
 _driver = ctypes.CDLL("libcuda.so.1") if GPU else None
 
 
-def captured(most):
-    """(nodes, edges, programmatic edges) of the graph that this stream captures now, of at most so many edges."""
-    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    status, number, graph = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
-    nodes, edges = ctypes.c_size_t(), ctypes.c_size_t(most)
-    ends, data = [(ctypes.c_void_p * most)() for _ in range(2)], (ctypes.c_uint8 * (8 * most))()  # CUgraphEdgeData: from_port, to_port, type, five more
-    for said in (
-        _driver.cuStreamGetCaptureInfo_v3(stream, ctypes.byref(status), ctypes.byref(number), ctypes.byref(graph), None, None, None),
-        _driver.cuGraphGetNodes(graph, None, ctypes.byref(nodes)),
-        _driver.cuGraphGetEdges_v2(graph, *ends, data, ctypes.byref(edges)),
-    ):
-        if said:
-            return -1, -1, -1  # a driver before 12.3 does not tell
-    return nodes.value, edges.value, sum(data[8 * i + 2] == 1 for i in range(edges.value)) # CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+class Edges:
+    """The dependencies between the kernels of a graph while it is captured: how many there are between one launch and the next, how many of
+    these are programmatic, so that the next may begin before the one before it has ended (PDL), and both within launches of several kernels.
+    known: whether the driver tells (12.3 and later)."""
+
+    def __init__(self, look):
+        self.between = self.between_early = self.within = self.within_early = self.nodes = self.launches = 0
+        self.known, self.last = GPU and look, set()  # the last nodes of launches
+
+    def launched(self):
+        if self.known:
+            _, nodes = self._look()
+            self.last.update(nodes)
+
+    def _look(self):
+        """(graph, nodes that the next launch would depend on)."""
+        status, number, graph, nodes, data, n = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_void_p(), ctypes.c_size_t()
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        self._ask("cuStreamGetCaptureInfo_v3", stream, *map(ctypes.byref, (status, number, graph, nodes, data, n)))
+        return graph, nodes[:n.value] if self.known else []
+
+    def _ask(self, call, *arguments):
+        self.known = self.known and hasattr(_driver, call) and getattr(_driver, call)(*arguments) == 0
+
+    def end(self, launches):
+        """Before the capture ends."""
+        if not self.known:
+            return
+        graph, _ = self._look()
+        most, nodes = 16 * launches + 16, ctypes.c_size_t()
+        n, of, to, data = ctypes.c_size_t(most), (ctypes.c_void_p * most)(), (ctypes.c_void_p * most)(), (ctypes.c_uint8 * (8 * most))()
+        self._ask("cuGraphGetNodes", graph, None, ctypes.byref(nodes))
+        self._ask("cuGraphGetEdges_v2", graph, of, to, data, ctypes.byref(n))
+        if not self.known:
+            return
+        self.launches, self.nodes = launches, nodes.value
+        for i in range(n.value):
+            early = data[8 * i + 2] == 1  # CUgraphEdgeData: from_port, to_port, type: CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC; five more
+            if of[i] in self.last:
+                self.between, self.between_early = self.between + 1, self.between_early + early
+            else:
+                self.within, self.within_early = self.within + 1, self.within_early + early
+        self.last = set()
+
+    def __str__(self):
+        if not self.known:
+            return "PDL not known"
+        within = f", {self.within_early} of {self.within} within" if self.within else ""
+        return f"PDL {self.between_early} of {self.between}{within}, {self.nodes / self.launches:g} nodes a launch"
 
 
 def device_ms(graphs, rounds):

@@ -25,8 +25,9 @@ def way(dtype, tile, plain):
 
 def tiles(dtype, m):
     """Every tile that may suit so many rows, by name."""
-    rows = [bm for bm in (16, 32, 64, 128) if bm == 128 or m <= 4 * bm]
-    return [(f"{bm} x {bn}", functools.partial(way, dtype, {"bm": bm, "bn": bn})) for bm in rows for bn in (64, 128, 192, 256)]
+    heights = [bm for bm in (16, 32, 64, 128, 192, 256) if bm >= 128 or m <= 4 * bm]
+    shapes = [(bm, bn) for bm in heights for bn in (64, 128, 256) if bm * bn <= 128 * 256 and (bn > 64 or bm <= 64)]
+    return [(f"{bm} x {bn}", functools.partial(way, dtype, {"bm": bm, "bn": bn})) for bm, bn in shapes]
 
 
 def near(k, fp8):

@@ -10,14 +10,14 @@ import time
 import torch
 from gpu import DEVICE, GPU, engine, first_line, say
 from graphs import Graph, Pool, device_ms, guess_ms, on_side, turns_of
-from product_table import CONFIGS, FIELDS, PEER, ROWS, SHAPES, name, pointless, shares_of
+from product_table import CONFIGS, PEER, ROWS, SHAPES, Time, head, line, name, pointless, shares_of
 from rounds import median, quantile
 
 import sett
 
 ROUNDS, GRAPH_MS = 3, 0.3
 WRONG = 2**-6  # of the largest value: two roundings of bf16 that differ are 2^-7 apart
-SMALL_SHAPES, SMALL_ROWS, SMALL_CONFIGS = ((256, 192), (136, 72)), (1, 17, 70), ({"bm": 16, "bn": 64}, {"bm": 64, "bn": 128}, {"bm": 128, "bn": 64, "shares": "even"})
+SMALL_SHAPES, SMALL_ROWS, SMALL_CONFIGS = ((256, 192), (136, 72)), (1, 17, 70), ({"bm": 16, "bn": 64}, {"bm": 64, "bn": 128}, {"bm": 64, "bn": 64, "clusters": 8, "shares": "split"})
 
 
 def compiled(config, early):
@@ -76,12 +76,17 @@ def off(got, want):
     return ((got - want).abs().max() / want.abs().max()).item()
 
 
+def worth_it(config, m, n, k):
+    """Small ones are pointless, but for what shares would be of another policy."""
+    return not pointless(config, m, n, k) if GPU else "shares" not in config or shares_of(config, m, n) is not None
+
+
 class Sweep:
     def __init__(self, cells, have, early, rounds):
-        self.have, self.early, self.rounds = have, early, rounds  # early: begun early, where the peer's are
+        self.have, self.early, self.rounds, self.wrong = have, early, rounds, 0  # early: begun early, where the peer's are
         operands, results = size_of(cells)
         self.data, self.results = Pool(operands), Pool(results, normal=False)
-        self.ours, self.theirs = [], []  # programmatic edges over edges
+        self.theirs = []  # Edges of the peer's graphs
 
     def cell(self, m, n, k):
         """{way: times in us} of a cell."""
@@ -91,7 +96,7 @@ class Sweep:
         guess = guess_ms(m, n, k)
         graphs = {PEER: self.graph(PEER, None, sets, guess, want)}
         have = self.early if self.early and graphs[PEER].early else self.have
-        for way, bind in ((way, bind) for way, (config, bind) in have.items() if not GPU or not pointless(config, m, n, k)):
+        for way, bind in ((way, bind) for way, (config, bind) in have.items() if worth_it(config, m, n, k)):
             try:
                 graphs[way] = self.graph(way, bind, sets, guess, want)
             except (sett.Error, RuntimeError) as e:
@@ -102,17 +107,20 @@ class Sweep:
         calls = [bind(s) if bind else lambda s=s: torch.mm(s.a, s.b.T, out=s.out) for s in sets]
         calls[0]()  # loads what a capture may not load
         sets[0].out.fill_(float("nan")), sets[-1].out.fill_(float("nan"))
-        graph = Graph(calls, guess, GRAPH_MS)
+        graph = Graph(calls, guess, GRAPH_MS, look=not bind)
         graph.run()
         wrong = off(sets[0].out, want)
         if not wrong < WRONG or sets[-1].out.isnan().any():
+            self.wrong += 1
             say(f"WRONG: {sets[0].m} x {sets[0].n} x {sets[0].k}, {way}: off by {wrong:.4f} of the largest value")
-        (self.ours if bind else self.theirs).append((graph.early, graph.edges))
+        if not bind:
+            self.theirs.append(graph.edges)
         return graph
 
 
 def edges(seen):
-    return f"{sum(early for early, _ in seen)} of {sum(all_ for _, all_ in seen)} edges are programmatic, in {sum(early > 0 for early, _ in seen)} of {len(seen)} graphs"
+    known = [e for e in seen if e.known]
+    return f"{sum(e.between_early for e in known)} of {sum(e.between for e in known)} edges between launches are programmatic, in {sum(e.between_early > 0 for e in known)} of {len(known)} graphs"
 
 
 def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=False, configs=None):
@@ -124,19 +132,22 @@ def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=F
     have, begun_early = bindings(configs, False), bindings(configs, True) if early else None
     cells = [(m, n, k) for n, k in shapes for m in rows]
     doing = Sweep(cells, have, begun_early, rounds)
-    say(f"{torch.cuda.get_device_name() if GPU else 'CPU engine'}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "
+    device = torch.cuda.get_device_name() if GPU else "CPU engine"
+    say(f"{device}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "
         f"begun {'early (PDL) where torch does' if early else 'plainly'}; kernels and pools {time.monotonic() - began:.1f} s")
     file = open(out, "w") if out else sys.stdout
-    print(",".join(FIELDS), file=file)
+    print(head(device), file=file)
     done = 0
     for m, n, k in cells:
         if time.monotonic() - began > budget:
             say(f"{budget:.0f} s are over: {len(cells) - done} cells are missing, from {m} x {n} x {k} on")
             break
         for way, us in doing.cell(m, n, k).items():
-            print(f"{n},{k},{m},{way},{median(us):.3f},{quantile(us, 0.1):.3f},{quantile(us, 0.9):.3f}", file=file)
+            print(line(n, k, m, way, Time(median(us), quantile(us, 0.1), quantile(us, 0.9))), file=file)
         file.flush()
         done += 1
-    say(f"{done} cells in {time.monotonic() - began:.1f} s. {PEER}: {edges(doing.theirs)}. Ours: {edges(doing.ours)}")
+    say(f"{done} cells in {time.monotonic() - began:.1f} s. {PEER}: {edges(doing.theirs)}")
     if out:
         file.close()
+    if doing.wrong:
+        sys.exit(f"{doing.wrong} results are wrong")

@@ -86,15 +86,36 @@ class Time(NamedTuple):
 FIELDS = ("n", "k", "m", "way", "us", "p10", "p90")
 
 
+def head(device):
+    """The first lines of a file."""
+    return f"# {device}\n{','.join(FIELDS)}"
+
+
+def line(n, k, m, way, time):
+    return f"{n},{k},{m},{way.replace(',', ';')},{time.us:.3f},{time.p10:.3f},{time.p90:.3f}"
+
+
+def write(path, device, lines):
+    with open(path, "w") as f:
+        print(head(device), *(line(*one) for one in lines), sep="\n", file=f)
+
+
 def read(*paths):
     """{(n, k, m): {way: Time}}. A later line replaces an earlier one of the same cell and way."""
     cells = {}
     for path in paths:
         with open(path, newline="") as f:
-            for line in csv.DictReader(f):
-                cell = tuple(int(line[x]) for x in "nkm")
-                cells.setdefault(cell, {})[line["way"]] = Time(*(float(line[x]) for x in ("us", "p10", "p90")))
+            for row in csv.DictReader(x for x in f if not x.startswith("#")):
+                cell = tuple(int(row[x]) for x in "nkm")
+                cells.setdefault(cell, {})[row["way"]] = Time(*(float(row[x]) for x in ("us", "p10", "p90")))
     return cells
+
+
+def device_of(path):
+    """The device that a file's first line names."""
+    with open(path) as f:
+        first = f.readline()
+    return first[1:].strip() if first.startswith("#") else ""
 
 
 def geomean(values):
@@ -103,7 +124,8 @@ def geomean(values):
 
 
 def ours(times):
-    return {way: t.us for way, t in times.items() if not way.startswith(PEER)}
+    """us by way, without those of torch and what only reads."""
+    return {way: t.us for way, t in times.items() if not way.startswith(("torch", "read"))}
 
 
 def best(times, among=None):
@@ -118,22 +140,28 @@ def ratio(times, among=None):
 
 
 def chosen(cells, most=MOST):
-    """Greedily the ways that make the geometric mean of the ratios largest, best first. cells: the times of some cells. A cell without any
-    of the ways counts as one that is 100 times as slow as its best."""
-    rest, have = {way for times in cells for way in ours(times)}, []
-    slow = [100 * best(times)[1] for times in cells]
-    while rest and len(have) < most:
+    """The ways, at most so many, with which the geometric mean of the ratios is largest, what would be missed most first: greedily, then by
+    exchanges of one for another. cells: the times of some cells. A cell without any of the ways counts as 100 times as slow as its best."""
+    rows = [(100 * best(times)[1], ours(times)) for times in cells]
+    ways = sorted({way for _, us in rows for way in us})
 
-        def cost(way):
-            return sum(math.log(min(now, times[way].us if way in times else math.inf)) for now, times in zip(slow, cells))
+    def cost(have):
+        return sum(math.log(min([slow, *(us[way] for way in have if way in us)])) for slow, us in rows)
 
-        way = min(sorted(rest), key=cost)
-        if have and cost(way) >= sum(map(math.log, slow)) - 1e-6:
-            break
-        slow = [min(now, times[way].us if way in times else math.inf) for now, times in zip(slow, cells)]
-        have.append(way)
-        rest.discard(way)
-    return have
+    def improved(have, tries):
+        """The cheapest of the sets to try, or None where none is cheaper."""
+        found = min(tries, key=cost, default=have)
+        return found if cost(found) < cost(have) - 1e-6 else None
+
+    have = []
+    while len(have) < most and (more := improved(have, [[*have, way] for way in ways if way not in have])):
+        have = more
+    while other := improved(have, [[*(w for w in have if w != out), way] for out in have for way in ways if way not in have]):
+        have = other
+    for way in list(have):  # what others have made needless
+        if len(have) > 1 and cost([w for w in have if w != way]) < cost(have) + 1e-6:
+            have.remove(way)
+    return sorted(have, key=lambda way: -cost([w for w in have if w != way]))
 
 
 def by(cells, key):
@@ -175,15 +203,12 @@ def choices(cells, most=MOST):
 
 def worth(cells):
     """(loss, wins, way) of each way: by how much the geometric mean falls without it, and where it is the best."""
-    with_all = geomean(map(ratio, cells.values()))
-    ways = {way for times in cells.values() for way in ours(times)}
-    wins = [best(times)[0] for times in cells.values()]
-
-    def without(way):
-        left = [(times, ways - {way}) for times in cells.values()]
-        return geomean(ratio(times, among) for times, among in left if best(times, among)[0])
-
-    return sorted(((with_all / without(way) - 1, wins.count(way), way) for way in ways), reverse=True)
+    lost, wins = {}, {}
+    for times in cells.values():
+        (way, us), *others = sorted(ours(times).items(), key=lambda pair: pair[1])
+        wins[way] = wins.get(way, 0) + 1
+        lost[way] = lost.get(way, 0) + (math.log(others[0][1] / us) if others else 0)
+    return sorted(((math.expm1(lost[way] / len(cells)), wins[way], way) for way in wins), reverse=True)
 
 
 def analyse(*paths):
@@ -194,15 +219,16 @@ def analyse(*paths):
     print("\nGeometric mean by M: " + ", ".join(f"{m}: {geomean(map(ratio, group)):.3f}" for m, group in by(cells, lambda n, k, m: m).items()))
     print("By N x K: " + ", ".join(f"{n} x {k}: {geomean(map(ratio, group)):.3f}" for (n, k), group in by(cells, lambda n, k, m: (n, k)).items()))
     print(f"Over all: {geomean(map(ratio, cells.values())):.4f}; cells at least 1: {sum(ratio(times) >= 1 for times in cells.values())}")
-    for limit in (0.7, 0.8, 0.9):
-        slow = slow_cells(cells, limit)
-        print(f"\nBelow {limit}: {len(slow)}" + "".join(f"\n  {r:.3f} {m} x {n} x {k}: peer {cells[n, k, m][PEER].us:.1f} us, {best(cells[n, k, m])[0]}" for r, (n, k, m) in slow))
+    print("".join(f"Below {limit}: {len(slow_cells(cells, limit))}. " for limit in (0.7, 0.8, 0.9)))
+    for r, (n, k, m) in slow_cells(cells, 0.9):
+        way, us = best(cells[n, k, m])
+        print(f"  {r:.3f} {m} x {n} x {k}: {us:.1f} us by {way}, peer {cells[n, k, m][PEER].us:.1f} us")
     for most in sorted({4, 6, MOST}):
         lines, ratios = choices(cells, most)
-        print(f"\nAt most {most} for each N x K, chosen greedily: {geomean(ratios):.4f}, {sum(r < 0.8 for r in ratios)} below 0.8, {sum(r < 0.7 for r in ratios)} below 0.7")
+        print(f"\nAt most {most} for each N x K: {geomean(ratios):.4f}, {sum(r < 0.8 for r in ratios)} below 0.8, {sum(r < 0.7 for r in ratios)} below 0.7")
         if most == MOST:
             print("\n".join(lines))
     print(f"\nAt most {MOST} for all of them: " + "; ".join(chosen(list(cells.values()))))
-    print("\nWhat the mean loses without a way, and in how many cells it is the best:")
-    for loss, wins, way in worth(cells):
+    print("\nWhat the mean loses without a way, and in how many cells it is the best, of 40 ways:")
+    for loss, wins, way in worth(cells)[:40]:
         print(f"  {100 * loss:6.2f} % {wins:4} {way}")

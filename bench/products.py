@@ -3,16 +3,31 @@
 Without a GPU all of it runs small, on the CPU engine, and compares results alone.
 
     bench/products.py sweep [--shapes N,K;N,K...] [--rows M,M...] [--out FILE.csv] [--budget SECONDS] [--rounds ROUNDS] [--early]
-                               [--configs '[{"bm": 64, "bn": 128}, ...]']
+                            [--configs '[{"bm": 64, "bn": 128}, ...]']
                                                every configuration of product_table.py, or these, in every cell, as CSV
-    bench/products.py analyse FILE.csv...      what follows from it; needs neither a GPU nor torch
+    bench/products.py analyse FILE.csv...      what follows from it; needs neither a GPU nor torch, and so does
+    bench/products.py picture FILE.csv FILE.svg
+
+    bench/products.py pack FILE [SEED...]      compiles what the rows need, and `drawn` for these seeds
+    bench/products.py ROW [--pack FILE] [--budget SECONDS] [--warm SECONDS] [--out PREFIX]
+                                               a row by the protocol of product_cells.py, from a pack alone: nothing is compiled. ROW:
+        cells          bf16, 12 (N,K) of models at 22 M, beside cuBLAS
+        drawn SEED     20 random shapes
+        invariant      rows of the same bits for every M, beside the usual choice and cuBLAS
+        few            1, 4 and 8 rows, beside what reads B alone
+        large          8192^3, 4096^3, 8192 x 8192 x 512
+        fp8            beside cuBLASLt with fast sums
+        epilogues      bias and GELU, a residual, SwiGLU, beside the plain product
+        mlp            the MLP of LLaMA-3.1-8B, beside torch.compile and torch
     bench/products.py readme [main] [few] [fp8] [llama]
                                                rows of README, as Markdown
-    bench/products.py                          the sweep and README's, small"""
+    bench/products.py                          all of it, small; on a GPU README's rows"""
 
 import argparse
 import json
 import sys
+
+BUDGET_S = 280  # of a row: five minutes, less what Python takes to begin
 
 
 def pairs(text):
@@ -43,20 +58,58 @@ def analyse(words):
     of(*words)
 
 
+def picture(words):
+    from product_picture import picture as of
+
+    of(*words)
+
+
+def pack(words):
+    from product_rows import pack as of
+
+    of(words[0], words[1:])
+
+
+def row(name, words):
+    from product_cells import WARM_S
+    from product_rows import run
+    from product_way import PACK
+
+    p = argparse.ArgumentParser(prog=f"bench/products.py {name}")
+    p.set_defaults(words=())
+    if name == "drawn":
+        p.add_argument("words", nargs=1, metavar="SEED", type=int)
+    p.add_argument("--pack", default=PACK)
+    p.add_argument("--budget", type=float, default=BUDGET_S)
+    p.add_argument("--warm", type=float, default=WARM_S)
+    p.add_argument("--out")
+    run(name, **vars(p.parse_args(words)))
+
+
 def readme(words):
     from product_readme import readme as of
 
     of(*words)
 
 
-def main():
-    parts = {"sweep": sweep, "analyse": analyse, "readme": readme}
-    words = sys.argv[1:]
-    if not words:
+def every(_):
+    from gpu import GPU
+    from product_rows import ROW
+
+    if not GPU:
         sweep([])
-        readme([])
-    elif words[0] in parts:
-        parts[words[0]](words[1:])
+        for name in ROW:
+            row(name, ["1"] * (name == "drawn"))
+    readme([])
+
+
+def main():
+    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "pack": pack, "readme": readme, "": every}
+    name, *words = sys.argv[1:] or ("",)
+    if name in parts:
+        parts[name](words)
+    elif name in ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "mlp"):
+        row(name, words)
     else:
         sys.exit(__doc__)
 

@@ -17,12 +17,12 @@ HIDDEN, INNER, EPS = 4096, 14336, 1e-5
 
 
 class Sett:
-    """Three launches, prepared once for each number of tokens, by which the tiles of the products are chosen. plain: each kernel waits for
+    """Three launches, prepared once for each number of tokens, by which the tiles of the products are chosen. no_pdl: each kernel waits for
     the end of the one before it, and does not begin early."""
 
     def __init__(self, engine, norm, gate_up, down, no_pdl=0):
-        self.engine, self.weights, self.plain = engine, (norm, gate_up, down), plain
-        self.norm = engine.compile(sett.kernels.rms_norm, dtype="bf16", cols=len(norm), residual=1, no_pdl=plain)
+        self.engine, self.weights, self.no_pdl = engine, (norm, gate_up, down), no_pdl
+        self.norm = engine.compile(sett.kernels.rms_norm, dtype="bf16", cols=len(norm), residual=1, no_pdl=no_pdl)
 
     def prepare(self, x, r, out=None):
         norm, gate_up, down = self.weights
@@ -30,8 +30,8 @@ class Sett:
         h, n = torch.empty_like(x), torch.empty_like(x)
         out = torch.empty_like(x) if out is None else out
         g = torch.empty(tokens, inner, dtype=x.dtype, device=x.device)
-        gated = self.engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", swiglu=1, m=tokens, n=inner, no_pdl=self.plain)
-        down_and_add = self.engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", residual=1, m=tokens, n=hidden, no_pdl=self.plain)
+        gated = self.engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", swiglu=1, m=tokens, n=inner, no_pdl=self.no_pdl)
+        down_and_add = self.engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", residual=1, m=tokens, n=hidden, no_pdl=self.no_pdl)
         calls = [self.norm.prepare(x, r, norm, h, n, EPS), gated.prepare(n, gate_up, g), down_and_add.prepare(g, down, h, out)]
 
         def run():

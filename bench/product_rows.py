@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of bench/products.py that stand beside peers, by the protocol of product_cells.py. Each is a list of cells, and a report."""
+
+import contextlib
+import io
+import math
+import random
+import sys
+import time
+import types
+from typing import Any, Callable, NamedTuple
+
+import mlp as llama
+import product_table
+import torch
+from gpu import DEVICE, GPU, compiled_by_torch, first_line, say
+from graphs import guess_ms, on_side
+from product_cells import Cell, Runner
+from product_picture import picture
+from product_readme import near
+from product_table import PEER, ROWS, SHAPES, by, geomean
+from product_way import Bound, Mlp, Recorder, product_of, sealed
+from rounds import seen
+
+import sett
+
+OURS, INVARIANT, FAST = "sett", "sett, invariant", "torch._scaled_mm, fast sums"
+SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
+FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
+
+
+def sized(engine, large, small):
+    """What a row is of: the second without a GPU, where nothing is recorded for a pack."""
+    return large if GPU or isinstance(engine, Recorder) else small
+
+
+def close(got, want):
+    """By less than two roundings of the largest value: cuBLAS may add bf16 sums of parts of K."""
+    return ((got.float() - want).abs().max() <= want.abs().max() * 2**-6).item() # of NaN it is false
+
+
+def product(s):
+    return s.a.float() @ s.b.float().T
+
+
+def maker(m, n, k):
+    return lambda data, results: types.SimpleNamespace(a=data.take(m, k), b=data.take(n, k), out=results.take(m, n))
+
+
+def ours(engine, m, n, k, dtype="bf16", out="out", **more):
+    return lambda early: Bound(product_of(engine, n, k, dtype, max_m=max(m, 8192), early=early, **more), m, out)
+
+
+def mm(s):
+    return lambda: torch.mm(s.a, s.b.T, out=s.out)
+
+
+def bf16(engine, m, n, k, **more):
+    """A plain product beside torch.mm."""
+    return Cell(f"{m} x {n} x {k}", m, n, k, 2 * (m * k + n * k + m * n), guess_ms(m, n, k), maker(m, n, k), {OURS: ours(engine, m, n, k)}, {PEER: mm},
+        product, close, **more)
+
+
+# ---- cells of the rows ----------------------------------------------------------------------------------------------------
+def cells(engine, _):
+    """In random order, so that the device is as warm for small ones as for large ones."""
+    every = sized(engine, [(m, n, k) for n, k in SHAPES for m in ROWS], SMALL)
+    return [bf16(engine, *cell) for cell in random.Random(1).sample(every, len(every))]
+
+
+def drawn(engine, words):
+    """20 shapes, uniform in the logarithms of M up to 8192, and of N and K up to 32768 in steps of 8."""
+    draw = random.Random(int(words[0]))
+
+    def number(least, most, step):
+        return step * round(math.exp(draw.uniform(math.log(least / step), math.log(most / step))))
+
+    shapes = [(number(1, 8192, 1), number(256, 32768, 8), number(256, 32768, 8)) for _ in range(20)]
+    return [bf16(engine, *sized(engine, (m, n, k), (m % 70 + 1, n % 128 + 8, k % 128 + 8))) for m, n, k in shapes]
+
+
+def invariant(engine, _):
+    """Rows of which each has the same bits for every M, beside the usual choice."""
+    every = [bf16(engine, *cell) for cell in sized(engine, [(m, n, k) for n, k in SHAPES for m in (1, 8, 64, 257, 1024, 4096)], SMALL)]
+    for cell in every:
+        cell.ours[INVARIANT] = ours(engine, cell.m, cell.n, cell.k, invariant=True)
+    return every
+
+
+def few(engine, _):
+    """Beside what reads B alone: sums of it as Float32, by sett_vector_reduce and by torch."""
+    every = [bf16(engine, m, n, k) for n, k in sized(engine, FEW, ((64, 64),)) for m in (1, 4, 8)]
+    reads = {}
+    for threads, blocks, vectors in ((512, 1024, 8), (512, 2048, 4), (256, 2048, 4)):
+        for early in (0, 1):
+            kernel = engine.compile(sett.kernels.vector_reduce, dtype="f32", no_pdl=1 - early, threads=threads, blocks=blocks, vectors_per_thread=vectors)
+            reads[f"read by sett_vector_reduce {threads}, {blocks}, {vectors}{', begun early' * early}"] = reader(kernel, blocks)
+    reads["read by torch.sum"] = lambda s: lambda y=torch.empty(1, device=DEVICE): torch.sum(flat(s.b), 0, keepdim=True, out=y)
+    for cell in every:
+        cell.peers.update(reads)
+        cell.reads = tuple(reads)
+    return every
+
+
+def flat(b):
+    return b.view(torch.float32).view(-1)
+
+
+def reader(kernel, blocks):
+    done, part, y = torch.zeros(1, device=DEVICE, dtype=torch.int32), torch.empty(blocks, device=DEVICE), torch.empty(1, device=DEVICE)
+
+    def bind(s):
+        call = kernel.prepare(flat(s.b), part, sett.view(done, "u32"), y)
+
+        def run():
+            call()
+            return y
+
+        return run
+
+    return bind
+
+
+def large(engine, _):
+    return [bf16(engine, *shape) for shape in sized(engine, ((8192, 8192, 8192), (4096, 4096, 4096), (8192, 8192, 512)), SMALL)]
+
+
+def fp8(engine, _):
+    """m, n, k; fp8 (e4m3) to bf16, without scales, beside cuBLASLt whose sums are as fast."""
+    one = torch.ones((), device=DEVICE)
+
+    def fast(s):
+        return lambda: torch._scaled_mm(s.a, s.b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True, out=s.out)
+
+    return [Cell(f"fp8 {m} x {n} x {k}", m, n, k, m * k + n * k + 2 * m * n, guess_ms(m, n, k, 1), maker(m, n, k), {OURS: ours(engine, m, n, k, "f8E4M3FN")},
+        {FAST: fast} if GPU else {}, product, near(k, True), torch.float8_e4m3fn)
+        for m, n, k in sized(engine, ((8192, 8192, 8192), (128, 7168, 16384), (4096, 24576, 1536)), ((1, 64, 80), (70, 136, 64)))]
+
+
+def epilogues(engine, _):
+    """One cell, so that all are beside the plain one: bias and GELU by columns, a residual, and SwiGLU of half as many columns."""
+    m = n = k = sized(engine, 4096, 128)
+    gelu = torch.nn.functional.gelu
+
+    def make(data, results):
+        s = maker(m, n, k)(data, results)
+        s.r, s.bias, s.half = data.take(m, n), data.take(n), results.take(m, n // 2)
+        return s
+
+    def gated(c):
+        gate, up = c.chunk(2, dim=1)
+        return torch.nn.functional.silu(gate) * up
+
+    def want(s):
+        c = product(s)
+        right = {"": c, "bias + gelu": gelu(c + s.bias, approximate="tanh"), "residual": c + s.r, "swiglu": gated(c)}
+        return {PEER: c} | {f"{who}, {name}" if name else who: value for who in (OURS, "torch") for name, value in right.items()}
+
+    mine = {OURS: ours(engine, m, n, k), f"{OURS}, bias + gelu": ours(engine, m, n, k, bias=1, gelu=1), f"{OURS}, residual": ours(engine, m, n, k, residual=1),
+        f"{OURS}, swiglu": ours(engine, m, n // 2, k, out="half", swiglu=1)}
+    peers = {PEER: mm, "torch, bias + gelu": lambda s: lambda: torch._addmm_activation(s.bias, s.a, s.b.T, use_gelu=True, out=s.out),
+        "torch, residual": lambda s: lambda: torch.addmm(s.r, s.a, s.b.T, out=s.out), "torch, swiglu": lambda s: lambda: gated(torch.mm(s.a, s.b.T, out=s.out))}
+    return [Cell(f"{m} x {n} x {k}", m, n, k, 2 * (m * k + n * k + 3 * m * n), guess_ms(m, n, k), make, mine, peers, want, close)]
+
+
+def mlp(engine, _):
+    """The MLP of LLaMA-3.1-8B with its norm and residuals, as bench/mlp.py has it. Its operands are its own, not of the pools."""
+    hidden, inner = sized(engine, (llama.llama_mlp.HIDDEN, llama.llama_mlp.INNER), (llama.HIDDEN, llama.INNER))
+
+    def of(tokens):
+        return Cell(f"MLP of LLaMA-3.1-8B, {tokens} tokens", tokens, 3 * inner, hidden, 2 * 3 * inner * hidden, 3 * guess_ms(tokens, inner, hidden),
+            lambda data, results: types.SimpleNamespace(**llama.make(tokens)), {OURS: lambda early: Mlp(engine, tokens, hidden, inner, early)},
+            {"torch.compile": compiled_by_torch(llama.reference), "torch": lambda s: lambda: llama.reference(s)}, llama.want, llama.right, chain=True)
+
+    return [of(tokens) for tokens in sized(engine, (1, 64, 512, 4096), (70, 1))]
+
+
+def bits(every):
+    """Of each (N,K): for how many M every row has the bits that it has among the most rows."""
+    rows = ROWS if GPU else (1, 17, 64, 70)
+    for n, k in dict.fromkeys((cell.n, cell.k) for cell in every):
+        mine = next(cell for cell in every if (cell.n, cell.k) == (n, k)).ours[INVARIANT](False).product
+        a, b = torch.randn(max(rows), k, device=DEVICE).bfloat16(), torch.randn(n, k, device=DEVICE).bfloat16()
+        whole, part = (torch.empty(max(rows), n, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
+        same = {}
+        for way, do in ((INVARIANT, mine.run), (PEER, lambda m, a, b, out: torch.mm(a, b.T, out=out))):
+            do(max(rows), a, b, whole)
+            for m in rows:
+                do(m, a[:m], b, part[:m])
+                same[way] = same.get(way, 0) + torch.equal(part[:m], whole[:m])
+        say(f"{n} x {k}: the bits of a row are those among {max(rows)} rows for {same[INVARIANT]} of {len(rows)} M; torch.mm's for {same[PEER]}")
+        if same[INVARIANT] < len(rows):
+            raise AssertionError(f"{n} x {k}: the bits of a row depend on M")
+
+
+# ---- reports ----------------------------------------------------------------------------------------------------------
+def figure(result, way):
+    t, c = result.time(way), result.cell
+    return f"{t.us:.1f} us ({t.p10:.1f}..{t.p90:.1f}), {2 * c.m * c.n * c.k / t.us / 1e6:.0f} TFLOP/s"
+
+
+def speed(result, of, over):
+    return "{:.3f} ({:.3f}..{:.3f})".format(*result.speed(of, over))
+
+
+def table(results, figure=figure):
+    """A line a cell, as it stands in RESULTS.md: ours, then each other way, with the first one's speed over it."""
+    print("| M x N x K | sett: median (p10..p90) | others; sett's speed over theirs: median (least..most of the repetitions) | PDL |\n| --- | --- | --- | --- |")
+    for r in results:
+        others = "<br>".join(f"{way} {figure(r, way)}; {speed(r, OURS, way)}" for way in r.times if way != OURS)
+        pdl = "; ".join(f"{way}: {e}" for way, e in r.edges.items())
+        print(f"| {r.cell.title} | {figure(r, OURS)} | {others} | {pdl} |")
+
+
+def ratios(results, peer, of=OURS):
+    return [r.speed(of, peer)[0] for r in results if peer in r.times and of in r.times]
+
+
+def summary(results, peer=PEER, of=OURS):
+    have = ratios(results, peer, of)
+    print(f"\n{of} over {peer}: geometric mean {geomean(have):.4f} of {len(have)}; at least 1: {sum(x >= 1 for x in have)}, below 0.8: {sum(x < 0.8 for x in have)}, "
+        f"below 0.7: {sum(x < 0.7 for x in have)}")
+    edges = [r.edges[peer] for r in results if peer in r.edges]
+    print(f"{peer}: {sum(e.between_early > 0 for e in edges)} of {len(edges)} graphs have programmatic edges between launches, {sum(e.within_early > 0 for e in edges)} within; "
+        f"sett was begun early (PDL) in {sum(r.early for r in results)} of {len(results)} cells")
+
+
+def report(results):
+    table(results)
+    for peer in dict.fromkeys(way for r in results for way in r.times if way.startswith("torch")):
+        summary(results, peer)
+
+
+def report_cells(results):
+    """A table by (N,K) and M, and what is slow."""
+    every = {(r.cell.n, r.cell.k, r.cell.m): r for r in results}
+    rows = sorted({m for _, _, m in every})
+    print("| N x K | " + " | ".join(f"M = {m}" for m in rows) + " |\n| --- |" + " --- |" * len(rows))
+    for n, k in dict.fromkeys((n, k) for n, k, _ in sorted(every)):
+        have = [every.get((n, k, m)) for m in rows]
+        print(f"| {n} x {k} | " + " | ".join(f"{r.time(OURS).us:.1f}, {r.time(PEER).us:.1f}, {speed(r, OURS, PEER)}" if r else "" for r in have) + " |")
+    print("\nus of sett, of torch.mm, and sett's speed over its. Geometric mean by M: "
+        + ", ".join(f"{m}: {geomean(ratios(group, PEER)):.3f}" for m, group in by(every, lambda n, k, m: m).items()))
+    print("By N x K: " + ", ".join(f"{n} x {k}: {geomean(ratios(group, PEER)):.3f}" for (n, k), group in by(every, lambda n, k, m: (n, k)).items()))
+    for x, r in sorted(((r.speed(OURS, PEER)[0], r) for r in results), key=lambda pair: pair[0]):
+        if x < 0.8:
+            print(f"  {x:.3f} {r.cell.title}: {figure(r, OURS)}; {figure(r, PEER)}; {r.edges[PEER]}")
+    summary(results)
+
+
+def report_few(results):
+    def bandwidth(r, way):
+        t, c = r.time(way), r.cell
+        return f"{t.us:.2f} us ({t.p10:.2f}..{t.p90:.2f}), {2 * c.n * c.k / t.us / 1e3:.0f} GB/s of B"
+
+    table(results, bandwidth)
+    summary(results)
+    shares = [(r.speed(OURS, way)[0], r.speed(PEER, way)[0]) for r in results for way in r.times if way in r.cell.reads]
+    print("Share of the best pure read's speed: sett " + ", ".join(f"{mine:.2f}" for mine, _ in shares) + "; torch.mm " + ", ".join(f"{theirs:.2f}" for _, theirs in shares))
+
+
+def report_invariant(results):
+    report(results)
+    summary(results, OURS, INVARIANT)
+
+
+def report_epilogues(results):
+    """What each epilogue costs, of ours and of the peer's, and ours over the peer's of the same epilogue."""
+    table(results)
+    for r in results:
+        for way in r.times:
+            if ", " in way:
+                who, what = way.split(", ")
+                plain, peer = OURS if who == OURS else PEER, f"torch, {what}"
+                beside = f"; {speed(r, way, peer)} of that of {peer}" if who == OURS and peer in r.times else ""
+                print(f"{way}: {speed(r, way, plain)} of the speed of {plain}{beside}")
+    summary(results)
+
+
+# ---- a row ---------------------------------------------------------------------------------------------------------
+class Row(NamedTuple):
+    cells: Callable[..., list]
+    report: Callable[..., Any] = report
+    before: Callable[..., Any] = lambda every: None
+    drawn: bool = False  # whether its times make a picture
+
+
+ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
+    "fp8": Row(fp8), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
+
+
+def pack(path, seeds):
+    """Compiles what rows need, begun early and plainly, and `drawn` for these seeds, into a pack."""
+    engine, refused = Recorder(), set()
+    for cell in (cell for name, row in ROW.items() for words in ([[seed] for seed in seeds] if name == "drawn" else [[]]) for cell in row.cells(engine, words)):
+        for way, of in cell.ours.items():
+            for early in (False, True):
+                try:
+                    of(early).kernel()
+                except sett.Error as e:
+                    refused.add(f"no {way}: {first_line(e)}")
+    say(*sorted(refused), sep="\n")
+    say(f"{engine.write(path)} kernels in {path}")
+
+
+def run(name, words, pack, budget, warm, out):
+    """Runs a row; out: a prefix of files, .csv and, of bf16 beside cuBLAS by M, .svg."""
+    began = time.monotonic()
+    torch.manual_seed(1), random.seed(1)
+    on_side()
+    row, engine = ROW[name], sealed(pack)
+    every = row.cells(engine, words)
+    row.before(every)
+    runner = Runner(engine, every, budget - (time.monotonic() - began), warm)
+    results = [runner.run(cell) for cell in every]
+    said = runner.close()
+    whole = [r for r in results if OURS in r.times]
+    device = torch.cuda.get_device_name() if GPU else "CPU engine"
+    with contextlib.redirect_stdout(sys.stdout if GPU else io.StringIO()):  # without a GPU there is nothing to tell, but a report is made
+        print(f"{name}: {seen(device)}, torch {torch.__version__} (CUDA {torch.version.cuda}); {said}; {time.monotonic() - began:.0f} s in all\n")
+        row.report(whole)
+    if out:
+        product_table.write(f"{out}.csv", device, [(r.cell.n, r.cell.k, r.cell.m, way, r.time(way)) for r in results for way in r.times])
+        if row.drawn:
+            picture(f"{out}.csv", f"{out}.svg")
+    if runner.wrong or len(whole) < len(results):
+        sys.exit(f"{name}: {runner.wrong} ways are wrong; sett is missing in {len(results) - len(whole)} of {len(results)} cells")
+    if not GPU:
+        print(f"{name}: {len(results)} cells are right")

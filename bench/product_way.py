@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sett's side of the rows of bench/products.py: an engine over a pack that was made before, and a product of one (N,K) for any number of
+rows."""
+
+import functools
+import os
+import tempfile
+
+import torch
+from gpu import GPU
+
+import sett
+
+PACK = os.environ.get("BENCH_PACK", os.path.join(tempfile.gettempdir(), "products.settpack"))
+
+
+def sealed(pack):
+    """An engine that compiles nothing: a kernel that the pack lacks is an error. On the CPU engine kernels are made from tapes anyhow."""
+    return sett.Engine(cache_dir="", cache_layers=[pack], cache_required=True, sealed=True) if GPU else sett.Engine()
+
+
+class Recorder:
+    """An engine that notes the keys of what it compiles, and writes them to a pack in the end."""
+
+    def __init__(self):
+        self.keys, self.folder = {}, tempfile.TemporaryDirectory()
+        self.engine = sett.Engine(cache_dir=self.folder.name)
+
+    def compile(self, family, **options):
+        kernel = self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options)
+        self.keys[kernel.key] = kernel
+        return kernel
+
+    def write(self, path):
+        keys = list(self.keys)
+        self.keys = {}
+        self.engine.close()  # what was compiled is on disk then
+        with sett.Engine(cache_dir=self.folder.name) as engine:
+            n = engine.write_pack(path, keys)
+        self.folder.cleanup()
+        return n
+
+
+class Product:
+    """C = A B^T of one (N,K), its types and its epilogue, for any M up to max_m. invariant: a row has the same bits for every M.
+
+    Today it is sett_gemm_wgmma, whose tile is chosen by M and N, and which is invariant as it is."""
+
+    def __init__(self, engine, n, k, dtype="bf16", max_m=8192, early=False, invariant=False, **epilogue):
+        self.engine, self.n, self.k, self.max_m = engine, n, k, max_m
+        self.options = {"dtype": dtype, "no_pdl": int(not early), **epilogue}
+
+    def kernel(self, m):
+        """What a launch of so many rows is by; compiled, or found in the pack, at the first use of its tile."""
+        return self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **self.options)
+
+    def bind(self, m, a, b, out, residual=None, bias=None):
+        """A call that launches for these tensors."""
+        kernel = self.kernel(m)
+        have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias}
+        return kernel.prepare(**{p.name: have[p.name] for p in kernel.params})
+
+    def run(self, m, a, b, out, **more):
+        self.bind(m, a, b, out, **more)()
+
+
+@functools.lru_cache(maxsize=None)
+def product_of(engine, n, k, *more, **named):
+    return Product(engine, n, k, *more, **named)
+
+
+class Bound:
+    """A product of so many rows, as a way of a cell: sets have .a, .b and, where there is an epilogue, .r and .bias. out: the name of what it
+    writes."""
+
+    def __init__(self, product, m, out="out"):
+        self.product, self.m, self.out = product, m, out
+
+    def kernel(self):
+        self.product.kernel(self.m)
+
+    def bind(self, s):
+        out = getattr(s, self.out)
+        call = self.product.bind(self.m, s.a, s.b, out, getattr(s, "r", None), getattr(s, "bias", None))
+
+        def run():
+            call()
+            return out
+
+        return run
+
+
+class Mlp:
+    """out = h + (silu(n G^T) (n U^T)) D^T, h = x + r, n = rms_norm(h) w: three launches. gate_up is G, then U."""
+
+    EPS = 1e-5
+
+    def __init__(self, engine, m, hidden, inner, early):
+        self.norm = engine.compile(sett.kernels.rms_norm, dtype="bf16", cols=hidden, residual=1, no_pdl=int(not early))
+        self.gate_up = Product(engine, inner, hidden, early=early, swiglu=1)
+        self.down = Product(engine, hidden, inner, early=early, residual=1)
+        self.m, self.inner = m, inner
+
+    def kernel(self):
+        self.gate_up.kernel(self.m), self.down.kernel(self.m)
+
+    def bind(self, s):
+        m, h, n = self.m, torch.empty_like(s.x), torch.empty_like(s.x)
+        g = torch.empty(m, self.inner, dtype=s.x.dtype, device=s.x.device)
+        calls = [self.norm.prepare(s.x, s.r, s.norm, h, n, self.EPS), self.gate_up.bind(m, n, s.gate_up, g), self.down.bind(m, g, s.down, s.out, residual=h)]
+
+        def run():
+            for call in calls:
+                call()
+            return s.out
+
+        return run
