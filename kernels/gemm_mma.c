@@ -109,12 +109,13 @@ static int64_t cost(const sett_gemm_mma_options *o, int bn, const device *d)
     return (tiles + at_once - 1) / at_once * (bn + SHARE);
 }
 
-/* 128, or 64 where that is faster and as wide as the warps. */
+/* 128, or 64 where that is faster; 256 where the warps have no narrower tile. */
 static int choose_bn(sett_gemm_mma_options *o, const device *d)
 {
-    o->tuning.bn = 64;
-    const bool fits = sett__mma_columns(o) % sett__mma_wide(o) == 0;
-    return fits && o->tuning.m && o->tuning.n && cost(o, 64, d) < cost(o, 128, d) ? 64 : 128;
+    const bool small = o->tuning.m && o->tuning.n && cost(o, 64, d) < cost(o, 128, d);
+    for (o->tuning.bn = small ? 64 : 128; o->tuning.bn < 256 && sett__mma_columns(o) % sett__mma_wide(o);)
+        o->tuning.bn *= 2;
+    return o->tuning.bn;
 }
 
 /* Chooses what the caller left 0, but .bn and .stages. */
@@ -145,6 +146,12 @@ static void check_power(choice *c, const char *name, int value, int from, int to
         REFUSE(c, ".%s is %d: a power of two from %d to %d", name, value, from, to);
 }
 
+/* Of a thread. */
+static int sums_of(const sett_gemm_mma_options *o)
+{
+    return o->tuning.bm * o->tuning.bn / (32 * o->tuning.warps);
+}
+
 /* What the warps cover at once divides the tile: by rows and columns. */
 static void check_cover(const sett_gemm_mma_options *o, choice *c)
 {
@@ -154,8 +161,8 @@ static void check_cover(const sett_gemm_mma_options *o, choice *c)
         REFUSE(c, ".bm is %d: %d warps compute %d rows at once", tune->bm, tune->warps, high);
     if (columns % wide)
         REFUSE(c, ".bn is %d: %d warps compute %d columns at once%s", tune->bn, tune->warps, wide, o->swiglu ? ", of each half" : "");
-    if (tune->bm * tune->bn > MOST_SUMS * 32 * tune->warps)
-        REFUSE(c, ".bn is %d: with .bm %d and %d warps a thread has %d sums, at most %d", tune->bn, tune->bm, tune->warps, tune->bm * tune->bn / (32 * tune->warps), MOST_SUMS);
+    if (sums_of(o) > MOST_SUMS)
+        REFUSE(c, ".bn is %d: with .bm %d and %d warps a thread has %d sums, at most %d", tune->bn, tune->bm, tune->warps, sums_of(o), MOST_SUMS);
 }
 
 static void settle(void *options, choice *c)
@@ -174,8 +181,7 @@ static void settle(void *options, choice *c)
     check_power(c, "warps", tune->warps, 1, 8);
     if (*c->why)
         return;
-    if (!tune->bn)
-        tune->bn = choose_bn(o, d);
+    tune->bn = tune->bn ? tune->bn : choose_bn(o, d);
     check_power(c, "bn", tune->bn, 16, 256);
     check_cover(o, c);
     if (*c->why)
@@ -221,7 +227,7 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 }
 
 /* The sums of part i; of .swiglu silu(gate) up: as many parts further on. */
-static sett_val *sums_of(const mma_tile *t, int i)
+static sett_val *values_of(const mma_tile *t, int i)
 {
     sett_val *x = sett_load(part_of(t, t->acc, i));
     return t->o->swiglu ? sett_mul(sett__silu(x), sett_load(part_of(t, t->acc, i + parts_of(t->o)))) : x;
@@ -241,7 +247,7 @@ static void store(const mma_tile *t, sett_tensor *C, sett_val *batch, terms *s)
     const int parts = parts_of(t->o);
     for (at.part = 0; at.part < parts; at.part++) {
         sett_tensor *to = partition(SETT_HERE, &at.base, C);
-        sett_val *x = sett__epilogue(&at.base, sett_reshape(sums_of(t, at.part), sett_shape(to)), s);
+        sett_val *x = sett__epilogue(&at.base, sett_reshape(values_of(t, at.part), sett_shape(to)), s);
         sett_store(to, rounded(x, t->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
     }
 }
@@ -255,6 +261,8 @@ static sett_val *locate(mma_tile *t, const product *p)
     const sett_arg mtiles = sett_ceil_div(p->M, t->o->tuning.bm), ntiles = sett_ceil_div(p->N, sett__mma_columns(t->o)), tiles = sett_mul(mtiles, ntiles);
     sett_grid(b, p->L ? SETT_A(sett_mul(p->L, tiles)) : tiles);
     sett_block(b, 32 * t->o->tuning.warps);
+    if (t->o->tuning.warps == 8 && sums_of(t->o) <= MOST_SUMS / 2)
+        sett_min_blocks(b, 2); /* 128 registers a thread are enough */
     t->thread = sett_thread_idx(b, 0);
     const sett_quot_rem batch = p->L ? sett_divmod(sett_block_idx(b, 0), sett_make_fast_divmod(b, tiles)) : (sett_quot_rem){.remainder = SETT_A(sett_block_idx(b, 0))};
     const sett_quot_rem band = sett_divmod(batch.remainder, sett_make_fast_divmod(b, sett_mul(ntiles, RASTER)));
