@@ -204,26 +204,32 @@ typedef struct place {
 
 enum { ADJACENT = 4 }; /* columns that a thread has beside each other, of fma */
 
-/* Of a partition (values,M,N): a column of atoms; of fma adjacent columns of a row. */
+/* Of a partition (values,M,N): two columns of atoms; of fma adjacent columns of a row. */
 static sett_tensor *part_of(const mma_tile *t, sett_tensor *x, int part)
 {
-    const int rows = t->o->tuning.bm / sett__mma_high(t->o) * ADJACENT;
-    return sett__mma_by_fma(t->o) ? sett_local_tile(sett_slice(x, 0, part % rows, ALL), T1(ADJACENT), T1(part / rows)) : sett_slice(x, ALL, ALL, part);
+    const int rows = t->o->tuning.bm / sett__mma_high(t->o);
+    if (sett__mma_by_fma(t->o))
+        return sett_local_tile(sett_slice(x, 0, part % (rows * ADJACENT), ALL), T1(ADJACENT), T1(part / (rows * ADJACENT)));
+    return sett_local_tile(x, T(T(2, 2), rows, 2), T(0, 0, part));
 }
 
-/* Parts of C's tile: all that a thread has are so many times the rows of an atom, or of fma so many neighbours. */
+/* Parts of C's tile that a thread has. */
 static int parts_of(const sett_gemm_mma_options *o)
 {
-    const int columns = sett__mma_columns(o) / sett__mma_wide(o);
-    return sett__mma_by_fma(o) ? o->tuning.bm / sett__mma_high(o) * ADJACENT * columns : 2 * columns; /* of mma two atoms side by side */
+    const int rows = o->tuning.bm / sett__mma_high(o), columns = sett__mma_columns(o) / sett__mma_wide(o);
+    return sett__mma_by_fma(o) ? rows * ADJACENT * columns : columns;
 }
 
 static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, sett_tensor *whole)
 {
     const place *p = (const place *)base;
     const mma_tile *t = p->t;
+    const int columns = sett__mma_columns(t->o);
+    sett_tensor *tile = sett_local_tile(whole, T(t->o->tuning.bm, columns), T(t->m, t->n));
+    if (sett__mma_dealt(t->o))
+        tile = sett_composition(tile, T(t->o->tuning.bm, SETT__MMA_COLUMNS(t->b, columns)));
     (void)site;
-    return part_of(t, sett_partition_C(t->mine, sett_local_tile(whole, T(t->o->tuning.bm, sett__mma_columns(t->o)), T(t->m, t->n))), p->part);
+    return part_of(t, sett_partition_C(t->mine, tile), p->part);
 }
 
 /* The sums of part i; of .swiglu silu(gate) up: as many parts further on. */

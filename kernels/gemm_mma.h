@@ -41,6 +41,11 @@ int sett__mma_columns(const sett_gemm_mma_options *); /* of C, of a tile */
 /* Rows, and columns, that the warps compute at once. */
 int sett__mma_high(const sett_gemm_mma_options *);
 int sett__mma_wide(const sett_gemm_mma_options *);
+/* Where rows of B may lie in shared memory in any order they are dealt out so that a thread has 4 columns of C beside each other, in two
+ * atoms: column e + 2 a + 4 q of 16 is row e + 2 q + 8 a. */
+bool sett__mma_dealt(const sett_gemm_mma_options *);
+#define SETT__MMA_ROWS(b, n) sett_make_layout(b, T(2, 2, 4, (n) / 16), T(1, 8, 2, 16))    /* column -> row */
+#define SETT__MMA_COLUMNS(b, n) sett_make_layout(b, T(2, 4, 2, (n) / 16), T(1, 4, 2, 16)) /* row -> column */
 /* Rows of shared memory lie further apart, by so many elements, where no ldmatrix reads them. */
 int sett__mma_padding(const sett_gemm_mma_options *, int major);
 

@@ -157,7 +157,12 @@ static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_mma_options *o)
             T(sett_make_layout(b, T(high / 4, 4), T(4, 1)), sett_make_layout(b, T(wide / 4, 4), T(4, 1)), ALL));
     const sett_dtype x = o->tf32 ? SETT_TF32 : o->dtype, y = o->tf32 ? SETT_TF32 : o->b;
     sett_mma_atom *atom = sett_mma_sync(b, .a = x, .b = y, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .m = 16, .n = 8, .k = k);
-    return sett_make_tiled_mma(atom, T(high / 16, wide / 16, 1), T(high, wide, k));
+    return sett_make_tiled_mma(atom, T(high / 16, wide / 16, 1), T(high, sett_make_layout(b, T(8, wide / 16, 2), T(1, 16, 8)), k));
+}
+
+bool sett__mma_dealt(const sett_gemm_mma_options *o)
+{
+    return !sett__mma_by_fma(o) && major_of(o, o->b_major) == SETT_K_MAJOR;
 }
 
 void sett__mma_prepare(mma_tile *t, sett_tensor *A, sett_tensor *B, sett_val *M, sett_val *N)
@@ -165,9 +170,10 @@ void sett__mma_prepare(mma_tile *t, sett_tensor *A, sett_tensor *B, sett_val *M,
     const sett_gemm_mma_options *o = t->o;
     const int columns = sett__mma_columns(o);
     t->sA = shared(t, o->dtype, o->tuning.bm, o->a_major), t->sB = shared(t, o->b, o->tuning.bn, o->b_major);
+    sett_tensor *to = !sett__mma_dealt(o) ? t->sB : sett_composition(t->sB, T(SETT__MMA_ROWS(t->b, o->tuning.bn), t->bk, o->tuning.stages));
     add_source(t, A, M, t->m, t->sA, o->tuning.bm, o->a_major);
     for (int i = 0; i <= o->swiglu; i++) /* rows of up are N rows further on than those of the gate */
-        add_source(t, i ? sett_domain_offset(B, N, 0) : B, N, t->n, o->swiglu ? sett_local_tile(t->sB, T(columns, t->bk), T(i, 0)) : t->sB, columns, o->b_major);
+        add_source(t, i ? sett_domain_offset(B, N, 0) : B, N, t->n, o->swiglu ? sett_local_tile(to, T(columns, t->bk), T(i, 0)) : to, columns, o->b_major);
     t->mma = product_of(t->b, o);
     t->mine = sett_get_slice(t->mma, t->thread);
     t->acc = sett_make_fragment_C(t->mma, sett_partition_shape_C(t->mma, T(o->tuning.bm, o->tuning.bn)));
