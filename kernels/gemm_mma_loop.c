@@ -57,15 +57,27 @@ static void add_source(mma_tile *t, sett_tensor *x, sett_val *rows, sett_arg til
     s->to = sett_partition_D(mine, smem);
 }
 
-/* A few copies at a time, whatever their number, so that few registers hold what is under way. */
+enum { HELD = 16 }; /* elements that a thread loads before it stores them */
+
+static int extent_of(const mma_tile *t, sett_tensor *x, int mode)
+{
+    return (int)sett_static(t->b, sett_size(sett_get(sett_tensor_layout(x), mode)));
+}
+
+/* Loads that are under way together, then their stores; so few that registers hold them, whatever their number. */
 static void through_registers(const mma_tile *t, sett_tensor *from, sett_tensor *crd, sett_tensor *to, sett_arg bound)
 {
-    enum { AT_ONCE = 8 };
-    sett_layout *l = sett_tensor_layout(to);
-    const int n[] = {(int)sett_static(t->b, sett_size(sett_get(l, 1))), (int)sett_static(t->b, sett_size(sett_get(l, 2)))};
-    sett_for (t->b, j, 0, n[1], 1, .unroll = least(n[1], AT_ONCE))
-        sett_for (t->b, i, 0, n[0], 1, .unroll = least(n[0], AT_ONCE))
-            sett_store(sett_slice(to, ALL, i, j), sett_load(sett_slice(from, ALL, i, j), .pred = sett_elem_less(sett_slice(crd, ALL, i, j), bound)));
+    const int n = extent_of(t, to, 1), m = extent_of(t, to, 2), most = least(HELD, HELD * 2 / extent_of(t, to, 0)), across = least(n, most), down = least(m, most / across);
+    sett_for (t->b, j, 0, m, down)
+        sett_for (t->b, i, 0, n, across) {
+            sett_val *held[HELD];
+            for (int k = 0; k < across * down; k++) {
+                const sett_arg at = sett_tuple(t->b, ALL, sett_add(i, k % across), sett_add(j, k / across));
+                held[k] = sett_load(sett_slice(from, at), .pred = sett_elem_less(sett_slice(crd, at), bound));
+            }
+            for (int k = 0; k < across * down; k++)
+                sett_store(sett_slice(to, ALL, sett_add(i, k % across), sett_add(j, k / across)), held[k]);
+        }
 }
 
 /* k-tile k to a stage. What lies past the rows becomes zeros, and with `edge` what lies past K: before the last k-tile nothing does. */
@@ -137,7 +149,7 @@ static void multiply(const mma_tile *t, sett_val *stage)
         sett_gemm(t->mma, t->acc, sett_partition_A(t->mine, sett_slice(t->sA, ALL, ALL, stage)), sett_partition_B(t->mine, sett_slice(t->sB, ALL, ALL, stage)), t->acc);
         return;
     }
-    const int steps = (int)sett_static(t->b, sett_size(sett_get(sett_tensor_layout(t->a.fragment), 2)));
+    const int steps = extent_of(t, t->a.fragment, 2);
     for (int k = 0; k <= steps; k++) {
         if (k < steps)
             read_step(&t->a, stage, k), read_step(&t->w, stage, k);
