@@ -319,7 +319,7 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
         part[0] = rows_of(b, o, to, acc, i);
         if (o->swiglu)
             part[1] = rows_of(b, o, to, acc, i + mine);
-        place here = {.base = {b, partition}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
+        place here = {.base = {.b = b, .partition = partition}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
         sett_tma_store_wait_read(b, mine - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
         fill_columns(b, t, r2s, &here, part, sett_select(sC, 1, 0));
@@ -420,27 +420,17 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
         sett_cluster_sync(b); /* no block ends while its peer may arrive at its barriers */
 }
 
-/* Rows may lie further apart than they are long: by the symbol L and the name. */
-static sett_tensor *operand(sett_build *b, const char *name, sett_dtype t, sett_val *rows, sett_val *cols)
-{
-    sett_val *apart = sett_sym(b, (const char[]){'L', *name, 0}, .div = 16 / bytes_of(t));
-    return sett_param(b, name, t, sett_make_layout(b, T(rows, cols), T(apart, 1)), .align = 16);
-}
-
 void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmma_options *user, sett_gemm_epilogue then, void *data)
 {
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
-    sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), *K = sett_sym(b, "K");
-    sett_tensor *A = operand(b, "A", o.dtype, M, K), *B = operand(b, "B", o.dtype, o.swiglu ? sett_mul(N, 2) : N, K);
-    terms s = {.extent = sett_tuple(b, M, N), .crd = sett_identity_tensor(b, M, N), .then = then, .user = data, .b = b, .site = site};
-    s.residual = o.residual ? operand(b, "R", o.c, M, N) : NULL;
-    sett_tensor *C = operand(b, "C", o.c, M, N);
-    if (o.scaled) {
-        s.by_row = sett__by_row(b, sett_param(b, "SA", SETT_F32, sett_make_layout(b, M)), M, N);
-        s.by_column = sett__by_column(b, sett_param(b, "SB", SETT_F32, sett_make_layout(b, N)), M, N);
-    }
+    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .c = o.c, .align_c = 16, .scaled = o.scaled, .residual = o.residual};
+    sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
+    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.dtype, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
+    const outputs to = sett__outputs(&p);
+    terms s = sett__terms(&p, &to, NULL);
+    s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
     parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = sett__epilogue, .user = &s, .M = M, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
@@ -455,7 +445,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
     t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o))), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .together = together, .swizzle = RASTER, .raster = SETT_RASTER_N);
     sett_grid(b, sett_scheduler_grid(t.tiles));
-    run(b, &t, A, B, C);
+    run(b, &t, A, B, to.C);
 }
 
 void sett_gemm_wgmma(sett_build *b, const void *user)

@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
-    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__attention};
+    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
+    &sett__attention};
 enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 128 /* bytes */ };
 
 const sett_family *sett_kernels_family(int index)
@@ -221,7 +222,7 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
 
 static bool is_type(const char *param)
 {
-    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "c");
+    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c");
 }
 
 /* "TEXT (dtype=bf16 cols=5120)": which kernel of the family was missed. Those that are 0 are left out. */

@@ -19,9 +19,10 @@
  * target as sett_kernels_compile does.
  *
  * Tensors are row-major and begin at multiples of 16 bytes. Rows lie beside each other; those of
- * sett_gemm_wgmma and sett_attention may also lie apart. M and N are extents that a launch gives; `cols`
- * is known when the kernel is compiled. Rows may have any length. Where nothing else is said, arithmetic
- * is in Float32, and a result is rounded once, when it is stored.
+ * sett_gemm_wgmma and sett_attention may also lie apart, and operands of sett_gemm_mma as its options
+ * say. M and N are extents that a launch gives; `cols` is known when the kernel is compiled. Rows may have
+ * any length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it
+ * is stored.
  *
  * A kernel may start before the kernel ahead of it in a stream or graph has ended; it waits for that
  * kernel before it touches memory (sett_griddepcontrol_wait). .no_pdl = 1 turns this off. Options that
@@ -36,6 +37,7 @@
 #include <sett/kernels/quantise.h>    /* dequantise */
 #include <sett/kernels/embedding.h>   /* embedding_grad */
 #include <sett/kernels/gemm.h>        /* gemm_wgmma, epilogues */
+#include <sett/kernels/gemm_mma.h>    /* gemm_mma */
 #include <sett/kernels/attention.h>   /* attention */
 
 #ifdef __cplusplus

@@ -92,6 +92,13 @@ class Arguments(Case):
         want = weights / weights.sum(axis=3, keepdims=True) @ v
         self.assertLess(abs(out.transpose(0, 2, 1, 3) - want).max(), 2e-3)
 
+    def test_products_of_any_strides(self):
+        whole = np.random.default_rng(3).integers(-2, 3, (3, 40, 51)).astype("f4")
+        a, b, c = whole[:, :, 1:24].transpose(1, 2, 0), whole[:1, 3:26, 30:49].transpose(2, 1, 0), np.zeros((3, 40, 19), "f4")
+        product = engine().compile(sett.kernels.gemm_mma, target="cpu", dtype="f32", b_major=1, align=4, batched=1)
+        product(a, np.lib.stride_tricks.as_strided(b, (19, 23, 3), (*b.strides[:2], 0)), c.transpose(1, 2, 0))
+        self.assertTrue((c == whole[:, :, 1:24] @ whole[0, 3:26, 30:49]).all())
+
     def test_names(self):
         x, y = floats()
         k = scale()
