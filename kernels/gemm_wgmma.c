@@ -119,6 +119,11 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     tune->bm = best;
 }
 
+static epilogue_options epilogue_of(const sett_gemm_wgmma_options *o)
+{
+    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = o->c};
+}
+
 static void settle(void *options, choice *c)
 {
     sett_gemm_wgmma_options *o = options;
@@ -127,18 +132,15 @@ static void settle(void *options, choice *c)
     if (t != SETT_F16 && t != SETT_BF16 && t != SETT_F8E4M3FN && t != SETT_F8E5M2 && t != SETT_I8)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
     o->c = o->c ? o->c : t == SETT_F16 ? t : SETT_BF16;
-    if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2)
-        REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2", sett_dtype_name(o->c));
-    sett__in_range(c, "scaled", o->scaled, 0, 1);
-    sett__in_range(c, "swiglu", o->swiglu, 0, 1);
-    sett__in_range(c, "residual", o->residual, 0, 1);
+    if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2 && !(o->c == SETT_I8 && o->terms.quantise))
+        REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
+    const epilogue_options e = epilogue_of(o);
+    sett__check_epilogue(&e, c);
     sett__in_range(c, "m", tune->m, 0, INT_MAX);
     sett__in_range(c, "n", tune->n, 0, INT_MAX);
     sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
     sett__in_range(c, "cluster", tune->cluster, 0, 2);
     sett__in_range(c, "stream_k", o->stream_k, 0, 1);
-    if (o->swiglu && (o->scaled || t == SETT_I8))
-        REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
     if (*c->why)
         return;
     choose_tile(o);
@@ -184,8 +186,7 @@ typedef struct parts {
     sett_scheduler *tiles;
     sett_val *ktiles, *M, *N;
     stream_k stream;
-    sett_gemm_epilogue then;
-    void *user;
+    terms *terms;
 } parts;
 
 /* K tiles of a work tile: from, to. */
@@ -288,9 +289,9 @@ static void fill_columns(sett_build *b, const parts *t, sett_tiled_copy *r2s, pl
         at->part = j;
         sett_val *sums = sums_at(b, o, from[0], j);
         if (from[1])
-            sums = sett_mul(sett__silu(sums), sums_at(b, o, from[1], j));
-        sett_val *x = t->then(&at->base, sett_reshape(sums, sett_shape(part_of(o, shape, j))), t->user); /* as sett_epilogue_partition gives it */
-        sett_store(held, sett_reshape(sett_to(x, o->c), each));
+            sums = sett_mul(sett__gate(t->terms, sums), sett__up(t->terms, sums_at(b, o, from[1], j)));
+        sett_val *x = sett__epilogue(&at->base, sett_reshape(sums, sett_shape(part_of(o, shape, j))), t->terms); /* as sett_epilogue_partition gives it */
+        sett_store(held, sett_reshape(sett__rounded(x, o->c), each));
         sett_copy(r2s, held, part_of(o, to, j));
     }
 }
@@ -319,7 +320,7 @@ static void store(sett_build *b, const parts *t, sett_tensor *acc, sett_val *gro
         part[0] = rows_of(b, o, to, acc, i);
         if (o->swiglu)
             part[1] = rows_of(b, o, to, acc, i + mine);
-        place here = {.base = {.b = b, .partition = partition}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
+        place here = {.base = {.b = b, .partition = partition, .same_rows = 28 /* lane / 4 is a column of C */}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
         sett_tma_store_wait_read(b, mine - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
         fill_columns(b, t, r2s, &here, part, sett_select(sC, 1, 0));
@@ -383,6 +384,7 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett__epilogue_begin(t->terms);
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg range = k_range(b, t, w);
         multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
@@ -393,6 +395,7 @@ static void consume(sett_build *b, const parts *t, sett_val *group)
             store(b, t, acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
     }
+    sett__epilogue_end(t->terms);
     sett_tma_store_wait_read(b, 0);
 }
 
@@ -425,13 +428,13 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
-    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .c = o.c, .align_c = 16, .scaled = o.scaled, .residual = o.residual};
+    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .of = epilogue_of(&o)};
     sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
     sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.dtype, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
     const outputs to = sett__outputs(&p);
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
-    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .then = sett__epilogue, .user = &s, .M = M, .N = N};
+    parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .terms = &s, .M = M, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
     if (o.stream_k) {
@@ -455,5 +458,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster),
+    TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

@@ -357,7 +357,7 @@ static const struct {
     BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .tuning.threads = 1 << 29),
     BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
-    BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2", .dtype = SETT_I8, .c = SETT_I32),
+    BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", .dtype = SETT_I8, .c = SETT_I32),
     BAD(gemm_wgmma, ".swiglu is 1: then .scaled is 0", .dtype = SETT_BF16, .swiglu = 1, .scaled = 1),
     BAD(gemm_wgmma, ".swiglu is 1: .dtype is a float then", .dtype = SETT_I8, .swiglu = 1),
     BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .swiglu = 1, .tuning.bn = 192),

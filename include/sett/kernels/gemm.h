@@ -9,12 +9,59 @@
 extern "C" {
 #endif
 
+/* ---- epilogues by name ---- */
+/* What becomes of the sums of a product, of any kernel here: members of its options, .terms = {.bias = 1,
+ * .activation = SETT_ACTIVATION_GELU}. With .scaled, .residual and .swiglu, which stand in the options
+ * themselves, they are applied in this order, in Float32, and then converted to C's type:
+ *   .scaled      x SA[m] SB[n]
+ *   .alpha       x alpha, a Float32 of the launch
+ *   .scale       x S[0], a Float32 on the device; of .swiglu both halves are multiplied, before silu
+ *   .bias        + BIAS[n]
+ *   .softcap     cap tanh(x / cap), cap a Float32 of the launch
+ *   .aux         x is written to AUX (M,N) too
+ *   .activation  relu, gelu ...; then the caller's own function, of sett_gemm_wgmma_with
+ *   .residual    + R[m][n], with .beta times beta, a Float32 of the launch
+ *   .clamp       min(max(x, low), high), Float32 of the launch
+ *   .amax        AMAX becomes at least |x|
+ *   .quantise    x QS[0], a Float32 on the device
+ * Arguments stand behind A and B in one order: R, C, SA, SB, alpha, S, BIAS, cap, AUX, beta, low, high, AMAX,
+ * QS, each where its option is not 0.
+ * BIAS and AUX have C's type where that is f32, f16 or bf16, else Float32. Rows of AUX may lie apart: its
+ * stride is the symbol LAUX. In batches SA, SB, BIAS, AUX and the rows of AMAX have a last mode of them; S,
+ * QS and AMAX (1) are one for all.
+ * NaN passes through all of it; f8E4M3FN and f8E5M2 saturate, i8 too, to which NaN is 0.
+ * Activations have an error below 2^-20 of their argument; gelu of f32 C is by the accurate erf. softcap is
+ * by tanh_approx (docs/ops.md) unless C is f32 or f16. */
+typedef enum sett_activation {
+    SETT_ACTIVATION_NONE,
+    SETT_ACTIVATION_RELU,      /* max(x, 0) */
+    SETT_ACTIVATION_GELU,      /* x / 2 (1 + erf(x / sqrt 2)) */
+    SETT_ACTIVATION_GELU_TANH, /* x / 2 (1 + tanh(0.79788456 (x + 0.044715 x^3))) */
+    SETT_ACTIVATION_SILU       /* x / (1 + exp(-x)) */
+} sett_activation;
+typedef struct sett_gemm_terms {
+    int alpha; /* 1, as those below, or 0 */
+    int scale;
+    int bias; /* no .swiglu, as softcap, aux and activation */
+    int softcap;
+    int aux;
+    sett_activation activation; /* in manifests, Python and sett export by name: gelu_tanh */
+    int beta;                   /* with .residual */
+    int clamp;
+    int quantise; /* of C of f8E4M3FN, f8E5M2 or i8 */
+    int amax;     /* 1: AMAX (1) of Float32, the greatest |x|; 2: AMAX (M), that of each row. A launch
+                   * raises what is there, so the caller sets it to 0 before the first. A NaN among the
+                   * values makes it NaN, which stays: NaN is above all numbers */
+} sett_gemm_terms;
+
+/* ---- sett_gemm_wgmma ---- */
 /* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to
  * clusters of two blocks. Arguments: A, B, C (M,N), and by options:
  *   .scaled    SA (M) and SB (N) of Float32 behind C, for 8-bit types: C[m][n] = SA[m] SB[n] (A B^T)[m][n]
  *   .residual  R (M,N) of C's type before C, which is added; R may be C
  *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that
  *              the sums of both never reach memory
+ *   .terms     epilogues by name, as above
  * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a
  * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
  * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
@@ -37,20 +84,21 @@ typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f16 of f16, else bf16 */
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
-    int residual; /* 1: R is added, last */
+    int residual; /* 1: R is added */
     int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share; see below */
     sett_gemm_wgmma_tuning tuning;
+    sett_gemm_terms terms; /* behind .tuning, as it came later */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 
 /* ---- an epilogue of the caller's ---- */
-/* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 Int32), with
- * .scaled scaled, with .swiglu silu(gate) up, and gives a value of their shape. Then R is added, and the
- * result converted to .c.
+/* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 without terms
+ * Int32), after what the options do before it (above: .scaled, .swiglu ... .activation), and gives a value of
+ * their shape. Then R is added, and so on.
  *
  *     static sett_val *relu(const sett_epilogue_tile *at, sett_val *sums, void *user)
  *     {
