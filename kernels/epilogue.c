@@ -160,6 +160,51 @@ terms sett__terms(const product *p, const outputs *o, sett_val *l)
     return s;
 }
 
+/* ---- vectors -------------------------------------------------------------------------------------- */
+/* Of a thread's part of a vector that is spread over (M,N), a coordinate: ALL where a mode leads from element to element, else 0. */
+static sett_arg distinct(sett_build *b, sett_arg stride)
+{
+    sett_arg kid[LEAVES];
+    if (stride.kind != SETT_NODE)
+        return stride.kind == SETT_INT && !stride.u.i ? sett_arg_i(0) : ALL;
+    for (int i = 0; i < stride.rank && i < LEAVES; i++)
+        kid[i] = distinct(b, stride.u.kid[i]);
+    return sett_arg_keep(b, sett_arg_n(stride.rank, kid));
+}
+
+/* Its shape with 1 where that is 0, so that it can be repeated to its shape. */
+static sett_arg narrow(sett_build *b, sett_arg shape, sett_arg at)
+{
+    sett_arg kid[LEAVES];
+    if (at.kind != SETT_NODE)
+        return at.kind == SETT_INT ? sett_arg_i(1) : shape;
+    for (int i = 0; i < at.rank && i < LEAVES; i++)
+        kid[i] = narrow(b, shape.u.kid[i], at.u.kid[i]);
+    return sett_arg_keep(b, sett_arg_n(at.rank, kid));
+}
+
+/* Each element that the thread needs is loaded once. */
+static sett_val *load_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out, sett_arg extent)
+{
+    sett_tensor *whole = sett_epilogue_partition(at, spread_out), *crd = sett_epilogue_partition(at, s->crd);
+    const sett_arg each = distinct(s->b, sett_stride(whole)), shape = sett_shape(whole);
+    sett_val *x = sett_to(sett_load(sett_slice(whole, each), .pred = sett_elem_less(sett_slice(crd, each), extent)), SETT_F32);
+    return sett_rank(x) ? sett_broadcast_to(sett_reshape(x, narrow(s->b, shape, each)), shape) : x;
+}
+
+static sett_val *load_row_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out)
+{
+    return load_vector(s, at, spread_out, sett_tuple(s->b, sett_get(s->extent, 0), INT_MAX));
+}
+
+/* *held: that of the call before. */
+static sett_val *load_column_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out, sett_val **held)
+{
+    if (!at->same_columns)
+        *held = load_vector(s, at, spread_out, sett_tuple(s->b, INT_MAX, sett_get(s->extent, 1)));
+    return *held;
+}
+
 /* ---- what is the same for all elements ------------------------------------------------------------- */
 void sett__epilogue_begin(terms *s)
 {
@@ -241,16 +286,16 @@ static sett_val *capped(const terms *s, sett_val *x)
 }
 
 /* Up to the activation. */
-static sett_val *inner(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
+static sett_val *inner(terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
 {
     if (s->by_row)
-        x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_epilogue_partition(at, s->by_row), .pred = in)), sett_load(sett_epilogue_partition(at, s->by_column), .pred = in));
+        x = sett_mul(sett_mul(sett_to(x, SETT_F32), load_row_vector(s, at, s->by_row)), load_column_vector(s, at, s->by_column, &s->column_scale));
     if (!s->of.swiglu)
         x = sett__up(s, x);
     if (sett__has_terms(s->of.named))
         x = sett_to(x, SETT_F32);
     if (s->bias)
-        x = sett_add(x, sett_to(sett_load(sett_epilogue_partition(at, s->bias), .pred = in), SETT_F32));
+        x = sett_add(x, load_column_vector(s, at, s->bias, &s->column_bias));
     if (s->per_cap)
         x = capped(s, x);
     if (s->aux)
@@ -286,22 +331,11 @@ static sett_val *with_residual(const terms *s, const sett_epilogue_tile *at, set
 }
 
 /* ---- the greatest ---------------------------------------------------------------------------------- */
-/* A coordinate: ALL where a mode leads from row to row, else 0. */
-static sett_arg rows_of(sett_build *b, sett_arg stride)
-{
-    sett_arg kid[LEAVES];
-    if (stride.kind != SETT_NODE)
-        return stride.kind == SETT_INT && !stride.u.i ? sett_arg_i(0) : ALL;
-    for (int i = 0; i < stride.rank && i < LEAVES; i++)
-        kid[i] = rows_of(b, stride.u.kid[i]);
-    return sett_arg_keep(b, sett_arg_n(stride.rank, kid));
-}
-
 /* bits: of a row's elements that are nowhere 0, which is below all. One lane of those that have a row tells it. */
 static void tell_rows(const terms *s, const sett_epilogue_tile *at, sett_val *bits)
 {
     sett_tensor *whole = sett_epilogue_partition(at, s->amax);
-    const sett_arg rows = rows_of(s->b, sett_stride(whole));
+    const sett_arg rows = distinct(s->b, sett_stride(whole));
     sett_val *x = sett_reduce_by(bits, SETT_MAX, 0, rows);
     for (int bit = 1; bit < WARP; bit *= 2)
         if (at->same_rows & bit)
@@ -326,7 +360,7 @@ static void tell(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett
 }
 
 /* ---- all together ---------------------------------------------------------------------------------- */
-sett_val *sett__epilogue(const sett_epilogue_tile *at, sett_val *acc, const terms *s)
+sett_val *sett__epilogue(const sett_epilogue_tile *at, sett_val *acc, terms *s)
 {
     sett_val *in = sett_elem_less(sett_epilogue_partition(at, s->crd), s->extent), *x = inner(s, at, acc, in);
     if (s->then)

@@ -10,7 +10,8 @@ struct sett_epilogue_tile {
     sett_val *batch; /* of a product of batches: which of them; else NULL */
     /* The part of an (M,N) tensor whose elements the sums are, in their shape. */
     sett_tensor *(*partition)(sett_site, const sett_epilogue_tile *, sett_tensor *whole);
-    int same_rows; /* bits of a lane's number: lanes that differ in these alone have the same rows, and all of them are there; 0 is right always */
+    bool same_columns; /* as the call before, in the same block of C, had */
+    int same_rows;     /* bits of a lane's number: lanes that differ in these alone have the same rows, and all of them are there; 0 is right always */
 };
 
 /* ---- options --------------------------------------------------------------------------------------- */
@@ -66,6 +67,7 @@ typedef struct terms {
     sett_arg extent;
     sett_val *factor, *per_cap, *quantum; /* of all elements: sett__epilogue_begin() */
     sett_tensor *most;                    /* of this thread so far, in Int32 */
+    sett_val *column_scale, *column_bias; /* of the columns of the last call */
     sett_gemm_epilogue then;              /* the caller's */
     void *user;
     sett_build *b;
@@ -83,7 +85,7 @@ void sett__epilogue_end(const terms *);
 sett_val *sett__gate(const terms *, sett_val *sums);
 sett_val *sett__up(const terms *, sett_val *sums);
 /* What is stored of the sums, before it is rounded. */
-sett_val *sett__epilogue(const sett_epilogue_tile *, sett_val *sums, const terms *);
+sett_val *sett__epilogue(const sett_epilogue_tile *, sett_val *sums, terms *);
 /* Converted to C's type; an integer of 8 bits is the nearest. */
 sett_val *sett__rounded(sett_val *, sett_dtype c);
 #endif

@@ -257,6 +257,7 @@ static void store(const mma_tile *t, sett_tensor *C, sett_val *batch, terms *s)
     sett__epilogue_begin(s);
     for (at.part = 0; at.part < parts; at.part++) {
         sett_tensor *to = partition(SETT_HERE, &at.base, C);
+        at.base.same_columns = sett__mma_by_fma(t->o) && at.part % (parts / (sett__mma_columns(t->o) / sett__mma_wide(t->o)));
         sett_val *x = sett__epilogue(&at.base, sett_reshape(values_of(t, s, at.part), sett_shape(to)), s);
         sett_store(to, sett__rounded(x, t->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
     }

@@ -287,6 +287,7 @@ static void fill_columns(sett_build *b, const parts *t, sett_tiled_copy *r2s, pl
     sett_tensor *held = sett_make_rmem_tensor(b, o->c, each), *to = sett_partition_D(at->thread, sC), *shape = sett_partition_S(at->thread, sC);
     for (int j = 0; j < o->tuning.bm * ROWS / GROUP / each; j++) {
         at->part = j;
+        at->base.same_columns = j > 0;
         sett_val *sums = sums_at(b, o, from[0], j);
         if (from[1])
             sums = sett_mul(sett__gate(t->terms, sums), sett__up(t->terms, sums_at(b, o, from[1], j)));

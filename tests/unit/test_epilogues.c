@@ -339,7 +339,8 @@ static const problem alone[] = {{IN(.alpha = 1)}, {IN(.scale = 1)}, {IN(.bias = 
     {IN(.activation = SETT_ACTIVATION_GELU)}, {IN(.activation = SETT_ACTIVATION_GELU_TANH)}, {IN(.activation = SETT_ACTIVATION_SILU)}, {IN(.beta = 1), .residual = 1}, {IN(.clamp = 1)},
     {IN(.amax = 1)}, {IN(.amax = 2)}, {.dtype = SETT_BF16, .c = SETT_F8E4M3FN, .t = {.quantise = 1}}, {.dtype = SETT_F16, .c = SETT_F8E5M2, .t = {.quantise = 1, .aux = 1}},
     {.dtype = SETT_I8, .c = SETT_I8, .t = {.quantise = 1, .scale = 1, .bias = 1}}, {.dtype = SETT_F16, .c = SETT_F32, .t = {.activation = SETT_ACTIVATION_GELU}},
-    {.dtype = SETT_F16, .c = SETT_F16, .t = {.softcap = 1}}, {IN(.alpha = 1, .scale = 1, .amax = 2), .swiglu = 1}, {.dtype = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .t = {.scale = 1, .bias = 1}}};
+    {.dtype = SETT_F16, .c = SETT_F16, .t = {.softcap = 1}}, {.dtype = SETT_F16, .c = SETT_F16, .t = {.activation = SETT_ACTIVATION_GELU}},
+    {.dtype = SETT_F16, .c = SETT_F32, .t = {.activation = SETT_ACTIVATION_GELU_TANH}}, {IN(.alpha = 1, .scale = 1, .amax = 2), .swiglu = 1}, {.dtype = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .t = {.scale = 1, .bias = 1}}};
 
 START_TEST(each_alone)
 {
