@@ -43,6 +43,10 @@ extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_
 enum { SETT__N_RENAMED = 4 };
 extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
 
+/* Names of options' values, of all families likewise. */
+enum { SETT__N_WORDS = 23 };
+extern const sett_family_word sett__words[SETT__N_WORDS];
+
 /* A member of .tuning, which manifests know by its own name alone. */
 #define TUNING_PARAM(type_, member_) SETT_FAMILY_PARAM_NAMED(#member_, type_, tuning.member_)
 /* A family by the name of the kernel, with all members of its options but .size as parameters; `params` is their list. */
@@ -59,7 +63,9 @@ extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
         .n_params = sizeof params_ / sizeof *params_, \
         .choose = sett_kernels_choose, \
         .renamed = sett__renamed, \
-        .n_renamed = SETT__N_RENAMED}; \
+        .n_renamed = SETT__N_RENAMED, \
+        .words = sett__words, \
+        .n_words = SETT__N_WORDS}; \
     const kernel sett__##kernel_ = {.family = &sett_##kernel_##_family, .settle = settle, __VA_ARGS__}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */

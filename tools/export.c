@@ -171,16 +171,17 @@ static const char *types_text(char text[256])
     return text;
 }
 
-static int put_value(const sett_family_param *q, char *user, const char *text)
+static int put_value(const sett_family *f, const sett_family_param *q, char *user, const char *text)
 {
-    char types[256];
+    char types[256], words[256];
     if (q->floating)
         return put_floating(user + q->offset, q->bytes, text) ? EXIT_OK : usage("export: %s=%s: no number", q->name, text);
     int64_t i;
-    if (q->number && dtype_of_name(text))
+    const bool word = sett_family_word_value(f, q->name, text, &i);
+    if (!word && q->number && dtype_of_name(text))
         return usage("export: %s=%s: %s is an element type, and %s is a number", q->name, text, text, q->name);
-    if (!number_of(text, &i))
-        return usage("export: %s=%s: no integer, true, false or element type: %s", q->name, text, types_text(types));
+    if (!word && !number_of(text, &i))
+        return sett_family_words(f, q->name, words, sizeof words) ? usage("export: %s=%s: no integer, and none of %s", q->name, text, words) : usage("export: %s=%s: no integer, true, false or element type: %s", q->name, text, types_text(types));
     return put_integer(user + q->offset, q->bytes, i) ? EXIT_OK : usage("export: %s=%s does not fit into %zu bytes", q->name, text, q->bytes);
 }
 
@@ -200,7 +201,7 @@ static int set_parameter(const operand *p, char *user, const char **given, char 
         if (given[i])
             return usage("export: %s=%s and %s=%s: it is given twice", text, given[i], text, equal + 1);
         given[i] = equal + 1;
-        return put_value(q, user, equal + 1);
+        return put_value(p->family, q, user, equal + 1);
     }
     const char *now = sett_family_present_name(p->family, text);
     if (now)
