@@ -19,7 +19,8 @@
  * OBJECT SYMBOL` or `tape FILE` begins a block. The block's kernels are all combinations of the values in the
  * lines that follow. A value is an integer, a number with a point (for float and double; they take integers
  * too: `scale = 2` is 2.0), an element type (its id, for a sett_dtype), true or false, or a name that the
- * family has for one of the parameter's values (activation = relu). FROM..TO is all integers between them; +N or *N at its end gives the step.
+ * family has for a value of the parameter (activation = relu). FROM..TO is all integers between them; +N or
+ * *N at its end gives the step.
  * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
  * .opt_level, .line_info. A block may come again with other values; a kernel that two blocks give counts
  * once. */
@@ -88,9 +89,10 @@ typedef struct sett_family {
 /* The parameter's present name, where `name` is a former one; else NULL. */
 SETT_API const char *sett_family_present_name(const sett_family *, const char *name);
 /* Writes the value that a word names; false: it is none of the parameter's. */
-SETT_API bool sett_family_word_value(const sett_family *, const char *param, const char *word, int64_t *value);
-/* "none, relu, gelu": a parameter's words, cut where they do not fit, with 0 at the end; gives their length, as
- * snprintf. */
+SETT_API bool sett_family_word_value(
+    const sett_family *, const char *param, const char *word, int64_t *value);
+/* "none, relu, gelu": a parameter's words, cut where they do not fit, with 0 at the end. Gives the length of
+ * all of them, as snprintf. */
 SETT_API int sett_family_words(const sett_family *, const char *param, char *buf, size_t size);
 
 /* One kernel of a manifest for one target. Strings live until the callback returns. */
