@@ -315,4 +315,4 @@ void sett_gemm_mma(sett_build *b, const void *user)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_mma_options, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(b), P(c), P(a_major), P(b_major), P(align), P(align_c), P(scaled), P(swiglu), P(residual), P(batched), P(tf32),
     TUNED(bm), TUNED(bn), TUNED(bk), TUNED(stages), TUNED(warps), TUNED(m), TUNED(n)};
-FAMILY(gemm_mma, params);
+FAMILY_OF(gemm_mma, params, .least = "sm_80"); /* cp.async */
