@@ -195,7 +195,7 @@ static sett_status choose_alone(const char *function, sett_body body, const void
 const char *sett_kernels_least_target(sett_body body)
 {
     const kernel *k = find(body);
-    return k ? k->only : NULL;
+    return !k ? NULL : k->only ? k->only : k->least;
 }
 
 sett_status sett_kernels_workspace(sett_body body, const void *options, const char *target, size_t *bytes, sett_error *err)

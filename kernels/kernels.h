@@ -34,6 +34,7 @@ typedef struct kernel {
     const sett_family *family;
     void (*settle)(void *options, choice *);
     const char *only; /* the one target of a GPU that it runs on; NULL: any */
+    const char *least; /* the least of those that it runs on; NULL: any */
     size_t (*workspace)(const void *settled); /* bytes; NULL: it has none */
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,

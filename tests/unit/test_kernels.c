@@ -551,7 +551,8 @@ START_TEST(needs)
     for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
         const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention;
         const char *least = sett_kernels_least_target(f->body);
-        ck_assert_msg(hopper ? least && !strcmp(least, "sm_90a") : !least, "%s", f->name);
+        const char *want = hopper ? "sm_90a" : f->body == sett_gemm_mma ? "sm_80" : NULL;
+        ck_assert_msg(want ? least && !strcmp(least, want) : !least, "%s", f->name);
     }
     ck_assert_ptr_null(sett_kernels_least_target(nothing));
 }
