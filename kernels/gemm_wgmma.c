@@ -126,6 +126,9 @@ static void settle(void *options, choice *c)
     const sett_dtype t = o->dtype;
     if (t != SETT_F16 && t != SETT_BF16 && t != SETT_F8E4M3FN && t != SETT_F8E5M2 && t != SETT_I8)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
+    o->b = o->b ? o->b : t;
+    if (o->b != t && (bytes_of(o->b) != 1 || o->b == SETT_I8 || bytes_of(t) != 1 || t == SETT_I8))
+        REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(o->b), sett_dtype_name(t));
     o->c = o->c ? o->c : t == SETT_F16 ? t : SETT_BF16;
     if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2)
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2", sett_dtype_name(o->c));
@@ -257,7 +260,7 @@ static void produce(sett_build *b, const parts *t)
 
 static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *o, int groups)
 {
-    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
+    sett_mma_atom *atom = sett_wgmma(b, .a = o->b, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
@@ -401,10 +404,10 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     const sett_gemm_wgmma_options *o = t->o;
     const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o), bm = o->tuning.bm, bn = o->tuning.bn, box = box_of_a(o);
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bm, t->bk, o->tuning.stages), 1024);
-    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
+    t->b = sett_make_smem_tensor(b, o->b, sett_smem_layout(b, o->b, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, columns(o) / ROWS), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
-    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
+    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, panel), .tile = T(bm, panel));
     const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
     t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
@@ -427,7 +430,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
         return;
     product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .c = o.c, .align_c = 16, .scaled = o.scaled, .residual = o.residual};
     sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
-    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.dtype, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
+    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
     const outputs to = sett__outputs(&p);
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
@@ -455,5 +458,5 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");
