@@ -4,6 +4,7 @@
  * group, and its columns are A's, as these are any multiple of 8: a server's products have many rows of B, and any number of A. Sums are the
  * same either way. */
 #include "epilogue.h"
+#include "product.h"
 #include "stream_k.h"
 #include <limits.h>
 #include <stdio.h>
@@ -89,34 +90,26 @@ static int most_stages(const sett_gemm_wgmma_options *o)
     return (hopper()->shared_memory_bytes - BARRIERS - o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
 }
 
-/* What a product takes with this bm, in units of a row of A: the rounds of tiles that run at once, times the tile's rows of A and a constant
- * for what each tile takes besides. */
-static int64_t cost(const sett_gemm_wgmma_options *o, int bm)
-{
-    enum { SHARE = 64 };
-    const int64_t wide = columns(o) * cluster_of(o), tiles = (((int64_t)o->tuning.m + bm - 1) / bm) * ((o->tuning.n + wide - 1) / wide);
-    return (tiles + o->tuning.clusters - 1) / o->tuning.clusters * (bm + SHARE);
-}
-
-/* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n. */
+/* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n, as a product of whole tiles and a usual K does. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
-    static const int heights[] = {256, 192, 160, 128, 96, 64, 48, 32, 16, 8};
+    enum { USUAL_K_TILES = 64 };
     sett_gemm_wgmma_tuning *tune = &o->tuning;
-    const int wide = o->swiglu ? 2 : 1, most = tune->bn && tune->bn < ROWS * 4 && wide == 1 ? 256 : o->swiglu ? 128 : 256;
-    sett__either(&tune->bn, o->swiglu ? 256 : tune->m && tune->m <= 64 && tune->n && tune->n < 128 * hopper()->multiprocessors ? 64 : 128);
-    sett__either(&tune->cluster, tune->m || tune->bm % 16 ? 1 : 2);
-    sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
-    if (tune->bm)
-        return;
-    int best = 0;
-    for (int i = 0; i < (int)(sizeof heights / sizeof *heights); i++) {
-        tune->bm = heights[i];
-        const bool fits = heights[i] <= most && sums_of(o) <= SUMS && most_stages(o) >= 2;
-        if (fits && (!best || (tune->m && tune->n && cost(o, heights[i]) < cost(o, best))))
-            best = heights[i];
+    product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .k_tiles = USUAL_K_TILES};
+    f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);
+    struct product_tile all[SETT_PRODUCT_KERNELS];
+    const int n = sett__product_tiles(o->swiglu, all);
+    for (int i = 0; i < n; i++)
+        if ((!tune->bm || tune->bm == all[i].bm) && (!tune->bn || tune->bn == all[i].bn))
+            f.tile[f.n_tiles++] = all[i];
+    if (tune->m && f.n_tiles) {
+        const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
+        tune->bm = t->bm, tune->bn = t->bn;
     }
-    tune->bm = best;
+    sett__either(&tune->bm, 128);
+    sett__either(&tune->bn, o->swiglu && tune->bm <= 128 ? 256 : 128);
+    sett__either(&tune->cluster, 1);
+    sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
 }
 
 static void settle(void *options, choice *c)

@@ -133,23 +133,17 @@ static bool takes_tma(const sett_product_problem *p, const char *target)
 }
 
 /* ---- its kernels --------------------------------------------------------------------------------------- */
-typedef struct tile {
-    int bm, bn;
-} tile;
-/* The eight that together come nearest to the best of all tiles, over 264 products of models on an H200; of .swiglu bn has both halves. */
-static const tile usual[] = {{16, 64}, {32, 64}, {64, 64}, {64, 128}, {96, 128}, {128, 128}, {144, 128}, {160, 128}};
-static const tile gated[] = {{16, 128}, {32, 128}, {64, 128}, {64, 256}, {96, 256}, {112, 256}, {128, 256}};
 /* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
 static const int heights[] = {16, 64, 256, 0};
 
 static int list_tma(const sett_product_problem *p, sett_product_kernel *to)
 {
-    const tile *tiles = p->swiglu ? gated : usual;
-    const int n = p->swiglu ? sizeof gated / sizeof *gated : sizeof usual / sizeof *usual;
+    struct product_tile tile[SETT_PRODUCT_KERNELS];
+    const int n = sett__product_tiles(p->swiglu, tile);
     for (int i = 0; i < n; i++)
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = tiles[i].bm, .bn = tiles[i].bn, .cluster = 1}}};
+                .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = tile[i].bm, .bn = tile[i].bn, .cluster = 1}}};
     return n;
 }
 
@@ -232,11 +226,7 @@ static void take_facts(sett_product *x)
     f->bytes_b = ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
     f->bytes_d = (int64_t)p->n * bytes_of(p->d) * (1 + p->residual);
     f->streams = !p->batch_invariant;
-    f->n_tiles = x->n_kernels;
-    for (int i = 0; i < x->n_kernels; i++) {
-        const sett_gemm_wgmma_tuning *t = &wgmma_of(x, i)->tuning;
-        f->tile[i] = (struct product_tile){.bm = t->bm, .bn = t->bn, .columns = t->bn >> p->swiglu};
-    }
+    f->n_tiles = sett__product_tiles(p->swiglu, f->tile);
 }
 
 static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)

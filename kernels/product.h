@@ -26,6 +26,8 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
+/* The tiles of sett_gemm_wgmma that a product chooses among; how many. */
+int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS]);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);

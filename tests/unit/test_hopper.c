@@ -195,20 +195,17 @@ START_TEST(gemm_wgmma_streamed)
 }
 END_TEST
 
-/* The tile that is chosen by M and N. Rows of bf16 with M from 1 to 1024 but 30: the fastest one of an H200, or within 3 % of it, by the times of
- * bench/RESULTS.md, "tiles of few rows"; 256 x 6144 within 11 %. The others: what the type, the extents or nothing given limit it to. */
+/* The tile that is chosen by M and N, by the model of sett_product (test_product.c has its laws), or by what is given. */
 START_TEST(tile_of_a_product)
 {
-    static const struct { int m, n, swiglu; sett_dtype c; int bm, bn; } best[] = {
-        {0, 0, 0, SETT_BF16, 128, 256}, {0, 0, 0, SETT_F32, 128, 128}, {1, 14336, 1, SETT_BF16, 16, 256}, {16, 14336, 1, SETT_BF16, 16, 256}, {64, 14336, 1, SETT_BF16, 64, 256},
-        {128, 14336, 1, SETT_BF16, 64, 256}, {256, 14336, 1, SETT_BF16, 128, 256}, {512, 14336, 1, SETT_BF16, 128, 128}, {1024, 14336, 1, SETT_BF16, 128, 256},
-        {1, 4096, 0, SETT_BF16, 16, 64}, {30, 4096, 0, SETT_BF16, 32, 64}, {128, 4096, 0, SETT_BF16, 64, 64}, {256, 4096, 0, SETT_BF16, 128, 64}, {512, 4096, 0, SETT_BF16, 128, 128},
-        {1024, 4096, 0, SETT_BF16, 128, 256}, {64, 6144, 0, SETT_BF16, 64, 64}, {128, 6144, 0, SETT_BF16, 64, 128}, {256, 6144, 0, SETT_BF16, 128, 128}, {512, 6144, 0, SETT_BF16, 128, 192},
-        {1024, 6144, 0, SETT_BF16, 128, 192}, {1024, 6144, 0, SETT_F8E4M3FN, 128, 128}, {2147483647, 2147483647, 0, SETT_F32, 128, 128}};
-    for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
-        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .c = best[i].c, .swiglu = best[i].swiglu, .tuning.m = best[i].m, .tuning.n = best[i].n};
-        ck_assert_int_eq(sett_kernels_choose(sett_gemm_wgmma, &o, "sm_90a", NULL), SETT_OK);
-        ck_assert_msg(o.tuning.bm == best[i].bm && o.tuning.bn == best[i].bn && !o.tuning.m && !o.tuning.n, "M %d N %d: bm %d bn %d", best[i].m, best[i].n, o.tuning.bm, o.tuning.bn);
+    static const struct { int m, n, swiglu, given_bm, given_bn, bm, bn; } of[] = {{0, 0, 0, 0, 0, 128, 128}, {0, 0, 1, 0, 0, 128, 256}, {0, 0, 0, 256, 0, 256, 128}, {0, 0, 0, 0, 256, 128, 256},
+        {1, 14336, 1, 0, 0, 16, 128}, {1, 4096, 0, 0, 0, 16, 64}, {30, 4096, 0, 0, 0, 32, 64}, {64, 4096, 0, 0, 128, 64, 128}, {1, 4096, 0, 64, 0, 64, 64}, {257, 7168, 0, 0, 0, 144, 128},
+        {8192, 8192, 0, 0, 0, 128, 128}, {2147483647, 2147483647, 0, 0, 0, 160, 128}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .swiglu = of[i].swiglu, .tuning = {.m = of[i].m, .n = of[i].n, .bm = of[i].given_bm, .bn = of[i].given_bn}};
+        ck_assert_msg(!sett_kernels_choose(sett_gemm_wgmma, &o, "sm_90a", &err), "%s", err.text);
+        ck_assert_msg(o.tuning.bm == of[i].bm && o.tuning.bn == of[i].bn, "M %d N %d: bm %d bn %d", of[i].m, of[i].n, o.tuning.bm, o.tuning.bn);
+        ck_assert(!o.tuning.m && !o.tuning.n);
     }
 }
 END_TEST
@@ -590,7 +587,7 @@ START_TEST(main_loop)
 {
     const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
     const sett_compile_options co = {.size = sizeof co, .target = "sm_90a", .ptx_only = true};
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .tuning = {.bm = 256, .bn = 128, .cluster = 2}};
     sett_compile_options with = co;
     sett_kernel_info info = {.size = sizeof info};
     sett_engine *e;
