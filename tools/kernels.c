@@ -69,6 +69,7 @@ static const named_kernel kernels[] = {
     {"transpose", "Y = X transposed, any size and type", &sett_transpose_family, NULL, NULL},
     {"saxpy", "Y = a X + Y in f32", &sett_axpy_family, fill_saxpy, NULL},
     {"gemm_wgmma", "C = A B^T by the tensor cores of sm_90a, A (M,K), B (N,K)", &sett_gemm_wgmma_family, NULL, NULL},
+    {"gemm_few_rows", "C = A B^T of 1 to 8 rows of A, at the speed of reading B", &sett_gemm_few_rows_family, NULL, NULL},
     {"attention", "O = softmax(Q K^T) V by those, heads of 128", &sett_attention_family, NULL, NULL},
 };
 
@@ -128,7 +129,7 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
     union {
         sett_elementwise_options elementwise;
         sett_rms_norm_options rms_norm;
-        sett_gemm_wgmma_options gemm_wgmma; /* the largest */
+        sett_gemm_few_rows_options gemm_few_rows; /* the largest */
     } user = {0};
     sett_error err = {0};
     sett_compile_options co = {.size = sizeof co, .name = o->function ? o->function : name, .target = o->target, .user = &user, .ptx_only = ptx_only};
