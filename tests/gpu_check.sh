@@ -32,7 +32,7 @@ SETT_CACHE_DIR=$(mktemp -d)
 export SETT_CACHE_DIR
 trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
 part suites
-for suite in gpu devices conform programs properties kernels gemm_mma hopper pipeline tma_copies; do # each by itself: the last test of gpu spoils its process
+for suite in gpu devices conform programs properties kernels gemm_mma gemm_few_rows product hopper pipeline tma_copies; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
 part "suites, as graphs"

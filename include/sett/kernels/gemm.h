@@ -53,6 +53,37 @@ typedef struct sett_gemm_wgmma_options {
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 
+/* D = A B^T for 1 to 8 rows of A, as a server's decode step has: B (N,K), the weights, is read once, at the
+ * speed of memory. For any GPU. Arguments and terms are those of sett_gemm_wgmma: A, B, [R], C, [SA, SB];
+ * any M, N and K from 1 on. Rows of A and B lie a multiple of 16 bytes apart (LA, LB), those of R and C as
+ * they please (LR, LC). A, R and C span less than 2^31 elements, B may span more.
+ * dtype, of A and B: f32, f16, bf16, f8E4M3FN, f8E5M2, i8. Sums are Float32, of i8 Int32. Their order is that
+ * of the options and K: a row's result has the same bits whatever M and the other rows are. */
+typedef struct sett_gemm_few_rows_tuning {
+    int threads;       /* of a block, a multiple of 32 */
+    int rows_per_warp; /* rows of B that a warp takes: 1, 2, 4, by multiply-adds; 8, 16, 32, by tensor cores,
+                        * from sm_80 on, not of f32 */
+    int split;         /* warps that share the rows, each a part of K; it divides the warps of a block */
+    int vectors;       /* times 16 bytes of each row that a lane loads at once: 1, 2, 4, 8 */
+    int n, k;          /* N and K of most launches, 0: large; what is 0 above is chosen by them.
+                        * sett_kernels_choose then sets both to 0, as of sett_gemm_wgmma */
+} sett_gemm_few_rows_tuning;
+typedef struct sett_gemm_few_rows_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f32 of f32, f16 of f16, else bf16 */
+    int rows;     /* most rows of A that a launch has, 1 to 8; 0: 8. A launch with more reads B once for each
+                   * so many */
+    int scaled;   /* these three as of sett_gemm_wgmma */
+    int swiglu;
+    int residual;
+    int reserved;
+    sett_gemm_few_rows_tuning tuning;
+} sett_gemm_few_rows_options;
+SETT_API void sett_gemm_few_rows(sett_build *, const void *options);
+SETT_API extern const sett_family sett_gemm_few_rows_family;
+
 /* ---- an epilogue of the caller's ---- */
 /* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 Int32), with
  * .scaled scaled, with .swiglu silu(gate) up, and gives a value of their shape. Then R is added, and the
@@ -80,6 +111,11 @@ SETT_API void sett_gemm_wgmma_with_at(
     sett_site, sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
 #define sett_gemm_wgmma_with(b, options, epilogue, user) \
     sett_gemm_wgmma_with_at(SETT_HERE, b, options, epilogue, user)
+/* The same of sett_gemm_few_rows, whose N and strides of C need no .div. */
+SETT_API void sett_gemm_few_rows_with_at(
+    sett_site, sett_build *, const sett_gemm_few_rows_options *, sett_gemm_epilogue, void *user);
+#define sett_gemm_few_rows_with(b, options, epilogue, user) \
+    sett_gemm_few_rows_with_at(SETT_HERE, b, options, epilogue, user)
 /* The part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view
  * (M,N):(0,1), of coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left
  * unread (.pred). */
