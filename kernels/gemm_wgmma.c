@@ -147,8 +147,6 @@ static void settle(void *options, choice *c)
     if (sums_of(o) > SUMS)
         REFUSE(c, ".bm is %d: of .bn %d%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", 2 * SUMS / high_of(o));
     const int most = most_stages(o);
-    if (most < 2)
-        REFUSE(c, ".bm is %d and .bn %d: with C of %s two stages have no room", tune->bm, tune->bn, sett_dtype_name(o->c));
     sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
         sett__in_range(c, "stages", tune->stages, 2, most);
