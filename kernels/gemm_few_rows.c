@@ -46,17 +46,16 @@ static plan plan_of(const sett_gemm_few_rows_options *o)
 
 /* ---- options --------------------------------------------------------------------------------------------- */
 /* Chooses what the caller left 0. By the times on an H200 multiply-adds keep up with memory for one row of A alone, and blocks of few rows of
- * B, whose warps have one to four steps each, read fastest. Eight rows where with sixteen some multiprocessors would have no block. */
+ * B, whose warps have one to four steps each, read fastest. */
 static void choose(sett_gemm_few_rows_options *o, const choice *c)
 {
     sett_gemm_few_rows_tuning *tune = &o->tuning;
     const bool mma = tune->rows_per_warp ? tune->rows_per_warp >= MMA_N : o->dtype != SETT_F32 && o->rows > 1 && (!c->sm || c->sm >= 80);
-    const int64_t rows = (int64_t)tune->n * (1 + o->swiglu), processors = sett__device_of(c->sm)->multiprocessors;
     sett__either(&tune->threads, mma ? 256 : 128);
-    sett__either(&tune->rows_per_warp, !mma ? (o->rows > 2 ? 4 : 2) : rows && rows < MMA_M * processors ? MMA_N : MMA_M);
+    sett__either(&tune->rows_per_warp, mma ? MMA_N : o->rows > 2 ? 4 : 2);
     const int held = mma ? (tune->rows_per_warp + 7) / 8 : tune->rows_per_warp;
     const bool many = !mma && 8 / held * sett__vec(o->dtype) * o->rows > 128; /* registers of A */
-    sett__either(&tune->vectors, many ? 4 / held : 8 / held);
+    sett__either(&tune->vectors, mma || many ? (held > 4 ? 1 : 4 / held) : 8 / held);
     if (tune->split)
         return;
     const plan p = plan_of(o);
@@ -83,7 +82,6 @@ static void settle_problem(sett_gemm_few_rows_options *o, choice *c)
     sett__in_range(c, "scaled", o->scaled, 0, 1);
     sett__in_range(c, "swiglu", o->swiglu, 0, 1);
     sett__in_range(c, "residual", o->residual, 0, 1);
-    sett__is_zero(c, "reserved", o->reserved);
     if (o->swiglu && (o->scaled || t == SETT_I8))
         REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
 }
@@ -93,7 +91,6 @@ static void settle(void *options, choice *c)
     sett_gemm_few_rows_options *o = options;
     sett_gemm_few_rows_tuning *tune = &o->tuning;
     settle_problem(o, c);
-    sett__in_range(c, "n", tune->n, 0, INT_MAX);
     sett__in_range(c, "k", tune->k, 0, INT_MAX);
     if (tune->threads)
         sett__whole_warps(c, tune->threads);
@@ -109,7 +106,7 @@ static void settle(void *options, choice *c)
     const int warps = tune->threads / WARP;
     if (tune->split < 1 || warps % tune->split)
         REFUSE(c, ".split is %d: a divisor of the %d warps of %d threads", tune->split, warps, tune->threads);
-    tune->n = tune->k = 0; /* the same shape is the same kernel */
+    tune->k = 0; /* the same shape is the same kernel */
 }
 
 /* ---- products -------------------------------------------------------------------------------------------- */
@@ -347,5 +344,5 @@ void sett_gemm_few_rows(sett_build *b, const void *user)
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_few_rows_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_few_rows_options, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(rows), P(scaled), P(swiglu), P(residual), TUNED(threads), TUNED(rows_per_warp),
-    TUNED(split), TUNED(vectors), TUNED(n), TUNED(k)};
+    TUNED(split), TUNED(vectors), TUNED(k)};
 FAMILY(gemm_few_rows, params);

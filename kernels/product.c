@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 12, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256 };
+enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 12, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256 };
 
 struct sett_product {
     sett_product_problem p;
     bool by_tma;
-    int device, max_m, n_kernels;
+    int device, max_m, n_kernels, n_tiles; /* n_tiles: of sett_gemm_wgmma, or of sett_gemm_mma; one more is of few rows */
     size_t workspace;
     product_facts facts;
     sett_product_kernel list[SETT_PRODUCT_KERNELS];
@@ -132,19 +132,31 @@ static bool takes_tma(const sett_product_problem *p, const char *target)
     return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->batch <= 1;
 }
 
+/* What sett_gemm_few_rows takes, on any target. */
+static bool takes_few(const sett_product_problem *p)
+{
+    const bool types = p->b == p->dtype && p->d != SETT_I32 && p->d != SETT_I8 && !p->tf32, lies = align_in(p) == ALIGN && !p->a_major && !p->b_major;
+    const int64_t limit = INT32_MAX / FEW;
+    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->k && p->batch <= 1 && !p->batch_invariant;
+}
+
 /* ---- its kernels --------------------------------------------------------------------------------------- */
 /* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
 static const int heights[] = {16, 64, 256, 0};
 
-static int list_tma(const sett_product_problem *p, sett_product_kernel *to)
+static sett_status list_tma(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
 {
     struct product_tile tile[SETT_PRODUCT_KERNELS];
-    const int n = sett__product_tiles(p->swiglu, tile);
-    for (int i = 0; i < n; i++)
+    *n = sett__product_tiles(p->swiglu, tile);
+    for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
                 .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = tile[i].bm, .bn = tile[i].bn, .cluster = 1}}};
-    return n;
+        sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
+        if (s)
+            return s;
+    }
+    return SETT_OK;
 }
 
 static sett_status list_mma(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
@@ -164,6 +176,15 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
     return SETT_OK;
 }
 
+/* Behind the others. */
+static sett_status add_few(const sett_product_problem *p, const char *target, sett_product_kernel *to, sett_error *err)
+{
+    *to = (sett_product_kernel){.family = &sett_gemm_few_rows_family,
+        .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
+            .tuning.k = p->k}};
+    return sett_kernels_choose(sett_gemm_few_rows, &to->options.few_rows, target, err);
+}
+
 /* A copy of the caller's problem, settled, and its kernels. */
 static sett_status take(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product_problem *p, sett_product_kernel *list, int *n, sett_error *err)
 {
@@ -177,15 +198,10 @@ static sett_status take(const char *function, const sett_product_problem *given,
     settle(p, max_m, &c);
     if (*c.why)
         return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
-    if (!takes_tma(p, target))
-        return list_mma(p, target, list, n, err);
-    *n = list_tma(p, list);
-    for (int i = 0; i < *n; i++) {
-        sett_status s = sett_kernels_choose(sett_gemm_wgmma, &list[i].options.wgmma, target, err);
-        if (s)
-            return s;
-    }
-    return SETT_OK;
+    sett_status s = takes_tma(p, target) ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
+    if (!s && takes_few(p))
+        s = add_few(p, target, &list[(*n)++], err);
+    return s;
 }
 
 int sett_product_kernels(const sett_product_problem *given, const char *target, sett_product_kernel *to, sett_error *err)
@@ -209,7 +225,7 @@ static const sett_gemm_wgmma_options *wgmma_of(const sett_product *x, int i)
 /* Slots that a worker has, and bytes of the sums of all workers of the largest tile. */
 static void take_workspace(sett_product *x)
 {
-    for (int i = 0; x->by_tma && !x->p.batch_invariant && i < x->n_kernels; i++) {
+    for (int i = 0; x->by_tma && !x->p.batch_invariant && i < x->n_tiles; i++) {
         const size_t sums = sizeof(float) * (size_t)wgmma_of(x, i)->tuning.bm * (size_t)wgmma_of(x, i)->tuning.bn * (size_t)x->facts.multiprocessors;
         x->workspace = sums > x->workspace ? sums : x->workspace;
     }
@@ -226,6 +242,7 @@ static void take_facts(sett_product *x)
     f->bytes_b = ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
     f->bytes_d = (int64_t)p->n * bytes_of(p->d) * (1 + p->residual);
     f->streams = !p->batch_invariant;
+    f->few = x->n_tiles < x->n_kernels ? FEW : 0;
     f->n_tiles = sett__product_tiles(p->swiglu, f->tile);
 }
 
@@ -236,7 +253,7 @@ static sett_status load(sett_engine *e, sett_product *x, const char *target, set
         if (!s)
             s = sett_prepare(x->kernel[i], x->device, err);
         int at_once = 0;
-        if (!s && x->by_tma && i == x->n_kernels - 1) /* the largest: one a multiprocessor */
+        if (!s && x->by_tma && i == x->n_tiles - 1) /* the largest: one a multiprocessor */
             s = sett_max_active_clusters(x->kernel[i], x->device, &at_once, err);
         if (s)
             return s;
@@ -264,6 +281,7 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     x->device = on, x->max_m = max_m;
     sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
     x->by_tma = !s && takes_tma(&x->p, target);
+    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
     x->facts.device = sett__device_of(strncmp(target, "sm_", 3) ? 0 : atoi(target + 3));
     x->facts.multiprocessors = x->facts.device->multiprocessors;
     if (!s)
@@ -324,7 +342,9 @@ static void add_stream(launch *l, const sett_product *x, void *workspace, const 
 static int by_height(const sett_product *x, int m)
 {
     int i = 0;
-    while (i < x->n_kernels - 1 && x->list[i].options.mma.tuning.bm < m)
+    if (m <= FEW && x->n_tiles < x->n_kernels)
+        return x->n_tiles;
+    while (i < x->n_tiles - 1 && x->list[i].options.mma.tuning.bm < m)
         i++;
     return i;
 }
@@ -371,7 +391,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     add_matrix(&l, p, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
     if (p->scaled)
         add_vector(&l, p, o->sa, SETT_F32, m), add_vector(&l, p, o->sb, SETT_F32, p->n);
-    if (x->by_tma && !p->batch_invariant)
+    if (x->by_tma && !p->batch_invariant && w.kernel < x->n_tiles)
         add_stream(&l, x, workspace, &w);
     return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
 }
@@ -379,6 +399,8 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
 int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
 {
     const product_way w = way_of(x, m > 0 ? m : 1);
+    if (w.kernel == x->n_tiles)
+        return snprintf(text, size, "gemm_few_rows");
     if (!x->by_tma)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
     return snprintf(text, size, "gemm_wgmma bm=%d bn=%d: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,

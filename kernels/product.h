@@ -12,13 +12,14 @@ typedef struct product_facts {
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D */
     bool streams;           /* K may be dealt to several workers */
+    int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {
         int bm, bn, columns; /* rows of A, of B; columns of D */
     } tile[SETT_PRODUCT_KERNELS];
 } product_facts;
 
-/* What a run takes: a kernel by its number, as many clusters, and so many of its tiles streamed to them. */
+/* What a run takes: a kernel by its number; of tiles as many clusters, and so many of its tiles streamed to them. */
 typedef struct product_way {
     int kernel;
     int64_t tiles;

@@ -7,11 +7,12 @@
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.35, TENSOR = 1.324, POWER = 0.705, L2_EACH = 97 /* bytes a cycle of one multiprocessor */, SLOWER = 0.06 /* of what is not the bound */,
-                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25;
+                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25, FEW_READ = 0.95 /* of the speed of memory, of sett_gemm_few_rows */;
 enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64 };
 
-/* Eight that together come nearest to the best of all tiles, over 264 products of models on an H200; of .swiglu bn has both halves. */
-static const struct product_tile usual[] = {{16, 64, 64}, {32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {96, 128, 128}, {128, 128, 128}, {144, 128, 128}, {160, 128, 128}};
+/* Seven that, with sett_gemm_few_rows, come nearest to the best of all tiles, over 264 products of models on an H200; of .swiglu bn has both
+ * halves. */
+static const struct product_tile usual[] = {{16, 64, 64}, {32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {96, 128, 128}, {128, 128, 128}, {160, 128, 128}};
 static const struct product_tile gated[] = {{16, 128, 64}, {32, 128, 64}, {64, 128, 64}, {64, 256, 128}, {96, 256, 128}, {112, 256, 128}, {128, 256, 128}};
 
 int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS])
@@ -74,6 +75,11 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
 product_way sett__product_choose(const product_facts *f, int64_t m)
 {
     product_way best = {.us = 1e30};
+    if (f->few && m <= f->few) {
+        best = (product_way){.kernel = f->n_tiles};
+        best.us = LAUNCH_US + (double)f->bytes_b / f->device->memory / FEW_READ / f->device->mhz;
+        return best;
+    }
     int highest = 0;
     for (int i = 0; i < f->n_tiles; i++)
         highest = f->tile[i].bm > highest ? f->tile[i].bm : highest;

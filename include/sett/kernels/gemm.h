@@ -47,7 +47,7 @@ typedef struct sett_gemm_wgmma_options {
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added, last */
     sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
-    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share; see below */
+    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
@@ -65,8 +65,8 @@ typedef struct sett_gemm_few_rows_tuning {
                         * from sm_80 on, not of f32 */
     int split;         /* warps that share the rows, each a part of K; it divides the warps of a block */
     int vectors;       /* times 16 bytes of each row that a lane loads at once: 1, 2, 4, 8 */
-    int n, k;          /* N and K of most launches, 0: large; what is 0 above is chosen by them.
-                        * sett_kernels_choose then sets both to 0, as of sett_gemm_wgmma */
+    int k;             /* K of most launches, 0: large; .split is chosen by it where it is 0.
+                        * sett_kernels_choose then sets it to 0, so that equal shapes are one kernel */
 } sett_gemm_few_rows_tuning;
 typedef struct sett_gemm_few_rows_options {
     size_t size;
@@ -78,7 +78,6 @@ typedef struct sett_gemm_few_rows_options {
     int scaled;   /* these three as of sett_gemm_wgmma */
     int swiglu;
     int residual;
-    int reserved;
     sett_gemm_few_rows_tuning tuning;
 } sett_gemm_few_rows_options;
 SETT_API void sett_gemm_few_rows(sett_build *, const void *options);

@@ -18,7 +18,8 @@
  * alone, in less than a microsecond; it measures nothing.
  *
  * On sm_90a kernels are sett_gemm_wgmma's; on other targets, and for operands that no TMA takes, they are
- * sett_gemm_mma's: right, and slower. gemm.h and gemm_mma.h say what sums are. */
+ * sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes the problem and
+ * .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are. */
 #ifndef SETT_KERNELS_PRODUCT_H
 #define SETT_KERNELS_PRODUCT_H
 #include <sett/kernels/gemm.h>
@@ -61,6 +62,7 @@ typedef struct sett_product_kernel {
     union {
         size_t size;
         sett_gemm_wgmma_options wgmma;
+        sett_gemm_few_rows_options few_rows;
         sett_gemm_mma_options mma;
     } options; /* of the body: sett_kernels_compile(e, k.family->body, &k.options, target, ...) */
 } sett_product_kernel;
