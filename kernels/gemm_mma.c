@@ -104,6 +104,12 @@ static int stage_bytes(const sett_gemm_mma_options *o)
     return (tune->bm + tune->bn) * tune->bk + (sett__mma_padding(o, o->a_major) + sett__mma_padding(o, o->b_major)) * tune->bk;
 }
 
+/* Of a thread. */
+static int sums_of(const sett_gemm_mma_options *o)
+{
+    return o->tuning.bm * o->tuning.bn / (32 * o->tuning.warps);
+}
+
 /* What a product takes with this bn, in units of a row of B: the rounds of tiles that run at once, two a multiprocessor, times the tile's
  * rows of B and a constant for what each takes besides. */
 static int64_t cost(const sett_gemm_mma_options *o, int bn, const device *d)
@@ -114,13 +120,19 @@ static int64_t cost(const sett_gemm_mma_options *o, int bn, const device *d)
     return (tiles + at_once - 1) / at_once * (bn + SHARE);
 }
 
-/* 128, or 64 where that is faster; 256 where the warps have no narrower tile. */
-static int choose_bn(sett_gemm_mma_options *o, const device *d)
+/* 128, or what is faster by .m and .n, of those that the warps divide. */
+static int choose_bn(const sett_gemm_mma_options *given, const device *d)
 {
-    const bool small = o->tuning.m && o->tuning.n && cost(o, 64, d) < cost(o, 128, d);
-    for (o->tuning.bn = small ? 64 : 128; o->tuning.bn < 256 && sett__mma_columns(o) % sett__mma_wide(o);)
-        o->tuning.bn *= 2;
-    return o->tuning.bn;
+    sett_gemm_mma_options o = *given;
+    const bool known = o.tuning.m && o.tuning.n;
+    int best = 0;
+    for (int bn = 256; bn >= 16; bn /= 2) {
+        o.tuning.bn = bn;
+        const bool fits = sett__mma_columns(&o) % sett__mma_wide(&o) == 0 && sums_of(&o) <= MOST_SUMS;
+        if (fits && (!best || best > 128 || (known && cost(&o, bn, d) < cost(&o, best, d))))
+            best = bn;
+    }
+    return best ? best : 128;
 }
 
 /* Chooses what the caller left 0, but .bn and .stages. */
@@ -149,12 +161,6 @@ static void check_power(choice *c, const char *name, int value, int from, int to
 {
     if (!is_power_of_two(value, from, to))
         REFUSE(c, ".%s is %d: a power of two from %d to %d", name, value, from, to);
-}
-
-/* Of a thread. */
-static int sums_of(const sett_gemm_mma_options *o)
-{
-    return o->tuning.bm * o->tuning.bn / (32 * o->tuning.warps);
 }
 
 /* What the warps cover at once divides the tile: by rows and columns. */
@@ -322,4 +328,4 @@ void sett_gemm_mma(sett_build *b, const void *user)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(b), P(c), P(a_major), P(b_major), P(align), P(align_c), P(scaled), P(swiglu), P(residual), P(batched), P(tf32),
     TUNED(bm), TUNED(bn), TUNED(bk), TUNED(stages), TUNED(warps), TUNED(m), TUNED(n),
     TERM_PARAMS(sett_gemm_mma_options)};
-FAMILY(gemm_mma, params);
+FAMILY_OF(gemm_mma, params, .least = "sm_80"); /* cp.async */

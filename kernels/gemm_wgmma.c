@@ -4,6 +4,7 @@
  * group, and its columns are A's, as these are any multiple of 8: a server's products have many rows of B, and any number of A. Sums are the
  * same either way. */
 #include "epilogue.h"
+#include "product.h"
 #include "stream_k.h"
 #include <limits.h>
 #include <stdio.h>
@@ -89,34 +90,26 @@ static int most_stages(const sett_gemm_wgmma_options *o)
     return (hopper()->shared_memory_bytes - BARRIERS - o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
 }
 
-/* What a product takes with this bm, in units of a row of A: the rounds of tiles that run at once, times the tile's rows of A and a constant
- * for what each tile takes besides. */
-static int64_t cost(const sett_gemm_wgmma_options *o, int bm)
-{
-    enum { SHARE = 64 };
-    const int64_t wide = columns(o) * cluster_of(o), tiles = (((int64_t)o->tuning.m + bm - 1) / bm) * ((o->tuning.n + wide - 1) / wide);
-    return (tiles + o->tuning.clusters - 1) / o->tuning.clusters * (bm + SHARE);
-}
-
-/* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n. */
+/* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n, as a product of whole tiles and a usual K does. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
-    static const int heights[] = {256, 192, 160, 128, 96, 64, 48, 32, 16, 8};
+    enum { USUAL_K_TILES = 64 };
     sett_gemm_wgmma_tuning *tune = &o->tuning;
-    const int wide = o->swiglu ? 2 : 1, most = tune->bn && tune->bn < ROWS * 4 && wide == 1 ? 256 : o->swiglu ? 128 : 256;
-    sett__either(&tune->bn, o->swiglu ? 256 : tune->m && tune->m <= 64 && tune->n && tune->n < 128 * hopper()->multiprocessors ? 64 : 128);
-    sett__either(&tune->cluster, tune->m || tune->bm % 16 ? 1 : 2);
-    sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
-    if (tune->bm)
-        return;
-    int best = 0;
-    for (int i = 0; i < (int)(sizeof heights / sizeof *heights); i++) {
-        tune->bm = heights[i];
-        const bool fits = heights[i] <= most && sums_of(o) <= SUMS && most_stages(o) >= 2;
-        if (fits && (!best || (tune->m && tune->n && cost(o, heights[i]) < cost(o, best))))
-            best = heights[i];
+    product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .k_tiles = USUAL_K_TILES};
+    f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);
+    struct product_tile all[SETT_PRODUCT_KERNELS];
+    const int n = sett__product_tiles(o->swiglu, all);
+    for (int i = 0; i < n; i++)
+        if ((!tune->bm || tune->bm == all[i].bm) && (!tune->bn || tune->bn == all[i].bn))
+            f.tile[f.n_tiles++] = all[i];
+    if (tune->m && f.n_tiles) {
+        const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
+        tune->bm = t->bm, tune->bn = t->bn;
     }
-    tune->bm = best;
+    sett__either(&tune->bm, 128);
+    sett__either(&tune->bn, o->swiglu && tune->bm <= 128 ? 256 : 128);
+    sett__either(&tune->cluster, 1);
+    sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
 }
 
 static epilogue_options epilogue_of(const sett_gemm_wgmma_options *o)
@@ -131,11 +124,15 @@ static void settle(void *options, choice *c)
     const sett_dtype t = o->dtype;
     if (t != SETT_F16 && t != SETT_BF16 && t != SETT_F8E4M3FN && t != SETT_F8E5M2 && t != SETT_I8)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
+    o->b = o->b ? o->b : t;
+    if (o->b != t && (bytes_of(o->b) != 1 || o->b == SETT_I8 || bytes_of(t) != 1 || t == SETT_I8))
+        REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(o->b), sett_dtype_name(t));
     o->c = o->c ? o->c : t == SETT_F16 ? t : SETT_BF16;
     if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2 && !(o->c == SETT_I8 && o->terms.quantise))
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
     const epilogue_options e = epilogue_of(o);
     sett__check_epilogue(&e, c);
+    sett__is_zero(c, "reserved", o->reserved);
     sett__in_range(c, "m", tune->m, 0, INT_MAX);
     sett__in_range(c, "n", tune->n, 0, INT_MAX);
     sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
@@ -153,8 +150,6 @@ static void settle(void *options, choice *c)
     if (sums_of(o) > SUMS)
         REFUSE(c, ".bm is %d: of .bn %d%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", 2 * SUMS / high_of(o));
     const int most = most_stages(o);
-    if (most < 2)
-        REFUSE(c, ".bm is %d and .bn %d: with C of %s two stages have no room", tune->bm, tune->bn, sett_dtype_name(o->c));
     sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
         sett__in_range(c, "stages", tune->stages, 2, most);
@@ -258,7 +253,7 @@ static void produce(sett_build *b, const parts *t)
 
 static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_wgmma_options *o, int groups)
 {
-    sett_mma_atom *atom = sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
+    sett_mma_atom *atom = sett_wgmma(b, .a = o->b, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
@@ -405,10 +400,10 @@ static void run(sett_build *b, parts *t, sett_tensor *A, sett_tensor *B, sett_te
     const sett_gemm_wgmma_options *o = t->o;
     const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o), bm = o->tuning.bm, bn = o->tuning.bn, box = box_of_a(o);
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bm, t->bk, o->tuning.stages), 1024);
-    t->b = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
+    t->b = sett_make_smem_tensor(b, o->b, sett_smem_layout(b, o->b, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, columns(o) / ROWS), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
-    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
+    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, panel), .tile = T(bm, panel));
     const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
     t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
@@ -431,7 +426,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
         return;
     product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .of = epilogue_of(&o)};
     sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
-    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.dtype, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
+    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
     const outputs to = sett__outputs(&p);
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
@@ -459,6 +454,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b),
     TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

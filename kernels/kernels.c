@@ -10,6 +10,7 @@
 
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
     &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
+    &sett__gemm_few_rows,
     &sett__attention};
 enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 256 /* bytes */ };
 
@@ -201,7 +202,7 @@ static sett_status choose_alone(const char *function, sett_body body, const void
 const char *sett_kernels_least_target(sett_body body)
 {
     const kernel *k = find(body);
-    return k ? k->only : NULL;
+    return !k ? NULL : k->only ? k->only : k->least;
 }
 
 sett_status sett_kernels_workspace(sett_body body, const void *options, const char *target, size_t *bytes, sett_error *err)

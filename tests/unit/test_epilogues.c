@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues of products by name: each term alone and random compositions, on both kernels, against double precision; on the CPU engine or,
+/* Epilogues of products by name: each term alone and random compositions, on every kernel, against double precision; on the CPU engine or,
  * with SETT_TEST_GPU=1, on GPU 0. Extents end within tiles. */
 #include "tests/rig/kernels_rig.h"
 
@@ -134,7 +134,7 @@ typedef struct problem {
     int fma; /* sett_gemm_mma of f32 */
 } problem;
 enum { A, B, R, C, SA, SB, S, BIAS, AUX, AMAX, QS, OPERANDS };
-enum { MMA, WGMMA, KERNELS };
+enum { MMA, WGMMA, FEW, KERNELS };
 static const double alpha = 0.625, scale = 1.5, cap = 2.75, beta = -0.375, low = -0.6875, high = 1.3125;
 
 static double quantum_of(const problem *p)
@@ -263,6 +263,29 @@ static void check_results(const problem *p, tensor x[OPERANDS])
     check_between(&x[C], "C"), check_between(&x[AUX], "AUX");
 }
 
+/* ---- kernels -------------------------------------------------------------------------------------------------- */
+static sett_val *halve(const sett_epilogue_tile *at, sett_val *x, void *user)
+{
+    (void)at, (void)user;
+    return sett_mul(x, 0.5);
+}
+static void halved_mma(sett_build *b, const void *o)
+{
+    sett_gemm_mma_with(b, o, halve, NULL);
+}
+static void halved_wgmma(sett_build *b, const void *o)
+{
+    sett_gemm_wgmma_with(b, o, halve, NULL);
+}
+static void halved_few(sett_build *b, const void *o)
+{
+    sett_gemm_few_rows_with(b, o, halve, NULL);
+}
+static const struct {
+    const char *name;
+    sett_body body, halved;
+} kernels[KERNELS] = {{"gemm_mma", sett_gemm_mma, halved_mma}, {"gemm_wgmma", sett_gemm_wgmma, halved_wgmma}, {"gemm_few_rows", sett_gemm_few_rows, halved_few}};
+
 /* ---- launches ------------------------------------------------------------------------------------------------- */
 static sett_gemm_mma_options mma_options(const problem *p)
 {
@@ -276,16 +299,35 @@ static sett_gemm_wgmma_options wgmma_options(const problem *p)
         .tuning = {.bm = 48, .bn = p->swiglu ? 128 : 64, .clusters = 3}};
 }
 
-static sett_kernel *kernel_of(const problem *p, int which)
+static sett_gemm_few_rows_options few_options(const problem *p)
+{
+    return (sett_gemm_few_rows_options){.size = sizeof(sett_gemm_few_rows_options), .dtype = p->dtype, .c = p->c, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu,
+        .terms = p->t, .rows = 5};
+}
+
+/* The product, or a body that takes its options; NULL: the device has no such instruction. */
+static sett_kernel *kernel_by(const problem *p, int which, sett_body body)
 {
     const sett_gemm_mma_options m = mma_options(p);
     const sett_gemm_wgmma_options w = wgmma_options(p);
+    const sett_gemm_few_rows_options f = few_options(p);
+    const void *const all[] = {&m, &w, &f};
+    const sett_compile_options co = {.size = sizeof co, .user = all[which]};
     sett_kernel *k = NULL;
-    const sett_status s = sett_kernels_compile(r.e, which == MMA ? sett_gemm_mma : sett_gemm_wgmma, which == MMA ? (const void *)&m : &w, NULL, &k, &err);
+    sett_status s = sett_kernels_compile(r.e, kernels[which].body, all[which], NULL, &k, &err);
+    if (!s && body) {
+        sett_kernel_release(k);
+        s = sett_compile(r.e, body, &co, &k, &err);
+    }
     ck_assert_msg(!s || s == SETT_E_TARGET, "%s", err.text);
     if (s)
         printf("skipped: %s\n", err.text);
     return k;
+}
+
+static sett_kernel *kernel_of(const problem *p, int which)
+{
+    return kernel_by(p, which, NULL);
 }
 
 typedef struct args {
@@ -443,33 +485,14 @@ START_TEST(great_numbers)
 END_TEST
 
 /* ---- with a function of the caller's ------------------------------------------------------------------------------ */
-static sett_val *halve(const sett_epilogue_tile *at, sett_val *x, void *user)
-{
-    (void)at, (void)user;
-    return sett_mul(x, 0.5);
-}
-static void halved_mma(sett_build *b, const void *o)
-{
-    sett_gemm_mma_with(b, o, halve, NULL);
-}
-static void halved_wgmma(sett_build *b, const void *o)
-{
-    sett_gemm_wgmma_with(b, o, halve, NULL);
-}
-
 /* It stands behind the activation, and before R. */
 START_TEST(a_function)
 {
     const problem p = {.dtype = SETT_BF16, .c = SETT_F32, .residual = 1, .m = 50, .n = 80, .k = 24, .l = 1, .t = {.bias = 1, .aux = 1, .activation = SETT_ACTIVATION_RELU, .beta = 1}};
-    const sett_gemm_mma_options m = mma_options(&p);
-    const sett_gemm_wgmma_options w = wgmma_options(&p);
-    const sett_compile_options co = {.size = sizeof co, .user = _i == MMA ? (const void *)&m : &w};
     tensor x[OPERANDS];
-    sett_kernel *k = kernel_of(&p, _i);
+    sett_kernel *k = kernel_by(&p, _i, kernels[_i].halved);
     if (!k)
         return;
-    sett_kernel_release(k);
-    ck_assert_msg(!sett_compile(r.e, _i == MMA ? halved_mma : halved_wgmma, &co, &k, &err), "%s", err.text);
     make_operands(&p, x);
     const args a = args_of(&p, x);
     launch(k, &a);
@@ -533,37 +556,39 @@ static const struct {
     {{.dtype = SETT_F16, .swiglu = 1, .terms.activation = SETT_ACTIVATION_GELU}, ".swiglu is 1: then .activation is 0"},
 };
 
-START_TEST(refused)
-{
-    sett_gemm_mma_options m = bad[_i].o;
-    sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = m.dtype, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
-    char want[200];
-    m.size = sizeof m;
-    snprintf(want, sizeof want, "sett_kernels_choose: gemm_mma: %s", bad[_i].why);
-    ck_assert_int_eq(sett_kernels_choose(sett_gemm_mma, &m, NULL, &err), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, want);
-    snprintf(want, sizeof want, "sett_kernels_choose: gemm_wgmma: %s", bad[_i].why);
-    ck_assert_int_eq(sett_kernels_choose(sett_gemm_wgmma, &w, NULL, &err), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, want);
-}
-END_TEST
-
 static void check_wrong(sett_body body, void *options, const char *want)
 {
     ck_assert_int_eq(sett_kernels_choose(body, options, NULL, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, want);
 }
 
+START_TEST(refused)
+{
+    sett_gemm_mma_options m = bad[_i].o;
+    sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = m.dtype, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
+    sett_gemm_few_rows_options f = {.size = sizeof f, .dtype = m.dtype, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
+    void *const all[] = {&m, &w, &f};
+    char want[200];
+    m.size = sizeof m;
+    for (int i = 0; i < KERNELS; i++) {
+        snprintf(want, sizeof want, "sett_kernels_choose: %s: %s", kernels[i].name, bad[_i].why);
+        check_wrong(kernels[i].body, all[i], want);
+    }
+}
+END_TEST
+
 /* Sums of integers that stay integers have none of these; i8 comes of floats by .quantise alone; with terms i8 gives a float. */
 START_TEST(integers)
 {
     sett_gemm_mma_options o = {.size = sizeof o, .dtype = SETT_I8, .c = SETT_I32, .terms.bias = 1}, small = {.size = sizeof small, .dtype = SETT_F16, .c = SETT_I8, .terms.bias = 1};
     sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = SETT_F16, .c = SETT_I8};
+    sett_gemm_few_rows_options f = {.size = sizeof f, .dtype = SETT_F16, .c = SETT_I8};
     check_wrong(sett_gemm_mma, &o, "sett_kernels_choose: gemm_mma: .c is i32: with .bias it is a float, or i8");
     o.terms.bias = 0, o.terms.amax = 1;
     check_wrong(sett_gemm_mma, &o, "sett_kernels_choose: gemm_mma: .c is i32: with .amax it is a float, or i8");
     check_wrong(sett_gemm_mma, &small, "sett_kernels_choose: gemm_mma: .c is i8: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise");
     check_wrong(sett_gemm_wgmma, &w, "sett_kernels_choose: gemm_wgmma: .c is i8: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise");
+    check_wrong(sett_gemm_few_rows, &f, "sett_kernels_choose: gemm_few_rows: .c is i8: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise");
     o.c = 0;
     ck_assert_msg(!sett_kernels_choose(sett_gemm_mma, &o, NULL, &err), "%s", err.text);
     ck_assert_int_eq(o.c, SETT_BF16);

@@ -54,9 +54,9 @@ typedef struct sett_gemm_terms {
                    * values makes it NaN, which stays: NaN is above all numbers */
 } sett_gemm_terms;
 
-/* ---- sett_gemm_wgmma ---- */
-/* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by multicast TMA to
- * clusters of two blocks. Arguments: A, B, C (M,N), and by options:
+/* ---- products ---- */
+/* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by TMA. Arguments: A, B,
+ * C (M,N), and by options:
  *   .scaled    SA (M) and SB (N) of Float32 behind C, for 8-bit types: C[m][n] = SA[m] SB[n] (A B^T)[m][n]
  *   .residual  R (M,N) of C's type before C, which is added; R may be C
  *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that
@@ -66,19 +66,24 @@ typedef struct sett_gemm_terms {
  * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
  * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
  * A, B and C may span more.
+ *   .stream_k  behind all: partial (Float32, of i8 Int32), left (U32), workers, streamed: how many clusters
+ *              run, and how many tiles, counted in clusters, they deal among each other by K tiles of 128
+ *              bytes (scheduler.h, .streamed), those of up to 8 tiles of the same rows of B side by side.
+ *              Each worker has so many slots as its cluster has warp groups: 1 a block of 64 columns of C,
+ *              else 2. left has an element for each slot, 0 before the first launch and after each; partial
+ *              has bm x bn elements for each block of a worker. What the workers of one tile left is added
+ *              in order of K, so that results are the same from run to run
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine:
  * SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {
-    int bm;       /* rows of A of a block's tile. 128: clusters of two blocks share B. 64, 32 or 16, for few
-                   * rows: blocks by themselves */
-    int bn;       /* rows of B of a block's tile: a multiple of 64, up to 256; of .swiglu half are the
-                   * gate's */
+    int bm;       /* rows of A of a block's tile: a multiple of 8, up to 256, and to 128 with 256 rows of B */
+    int bn;       /* rows of B of a block's tile: 64, 128 or 256; of .swiglu half are the gate's */
     int stages;   /* tiles of A and B that are loaded ahead */
     int clusters; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once */
     int m, n;     /* M and N of most launches, 0: large; bm and bn are chosen by them where they are 0. A
                    * launch with another M or N gives the same results, and may be slower.
                    * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
-    int cluster;  /* 2: two blocks, one below the other, share B; 1: blocks by themselves; 0: 2 of .bm 128 */
+    int cluster;  /* 2: two blocks, beside each other, share A, by multicast; 1: blocks by themselves */
 } sett_gemm_wgmma_tuning;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
@@ -88,12 +93,46 @@ typedef struct sett_gemm_wgmma_options {
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added */
-    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share; see below */
+    sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
+    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
+    int reserved;          /* 0 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
+
+/* D = A B^T for 1 to 8 rows of A, as a server's decode step has: B (N,K), the weights, is read once, at the
+ * speed of memory. For any GPU. Arguments and terms are those of sett_gemm_wgmma: A, B, [R], C, [SA, SB];
+ * any M, N and K from 1 on. Rows of A and B lie a multiple of 16 bytes apart (LA, LB), those of R and C as
+ * they please (LR, LC). A, R and C span less than 2^31 elements, B may span more.
+ * dtype, of A and B: f32, f16, bf16, f8E4M3FN, f8E5M2, i8. Sums are Float32, of i8 Int32. Their order is that
+ * of the options and K: a row's result has the same bits whatever M and the other rows are. */
+typedef struct sett_gemm_few_rows_tuning {
+    int threads;       /* of a block, a multiple of 32 */
+    int rows_per_warp; /* rows of B that a warp takes: 1, 2, 4, by multiply-adds; 8, 16, 32, by tensor cores,
+                        * from sm_80 on, not of f32 */
+    int split;         /* warps that share the rows, each a part of K; it divides the warps of a block */
+    int vectors;       /* times 16 bytes of each row that a lane loads at once: 1, 2, 4, 8 */
+    int k;             /* K of most launches, 0: large; .split is chosen by it where it is 0.
+                        * sett_kernels_choose then sets it to 0, so that equal shapes are one kernel */
+} sett_gemm_few_rows_tuning;
+typedef struct sett_gemm_few_rows_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f32 of f32, f16 of f16, else
+                   * bf16 */
+    int rows;     /* most rows of A that a launch has, 1 to 8; 0: 8. A launch with more reads B once for each
+                   * so many */
+    int scaled;   /* these three as of sett_gemm_wgmma */
+    int swiglu;
+    int residual;
+    sett_gemm_few_rows_tuning tuning;
+    sett_gemm_terms terms; /* behind .tuning, as it came later */
+} sett_gemm_few_rows_options;
+SETT_API void sett_gemm_few_rows(sett_build *, const void *options);
+SETT_API extern const sett_family sett_gemm_few_rows_family;
 
 /* ---- an epilogue of the caller's ---- */
 /* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 without terms
@@ -122,6 +161,11 @@ SETT_API void sett_gemm_wgmma_with_at(
     sett_site, sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
 #define sett_gemm_wgmma_with(b, options, epilogue, user) \
     sett_gemm_wgmma_with_at(SETT_HERE, b, options, epilogue, user)
+/* The same of sett_gemm_few_rows, whose N and strides of C need no .div. */
+SETT_API void sett_gemm_few_rows_with_at(
+    sett_site, sett_build *, const sett_gemm_few_rows_options *, sett_gemm_epilogue, void *user);
+#define sett_gemm_few_rows_with(b, options, epilogue, user) \
+    sett_gemm_few_rows_with_at(SETT_HERE, b, options, epilogue, user)
 /* The part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view
  * (M,N):(0,1), of coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left
  * unread (.pred). */

@@ -15,7 +15,8 @@ extern "C" {
  *   .a_major, .b_major  1 (SETT_MN_MAJOR): the operand's rows lie along M, or N: (M,K):(1,LA)
  *   .scaled    SA (M) and SB (N) of Float32 behind C: C[m][n] = SA[m] SB[n] (A B^T)[m][n]
  *   .residual  R (M,N) of C's type before C, which is added; R may be C
- *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T)
+ *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T); with
+ *              .b_major N is a multiple of .align
  *   .terms     epilogues by name (gemm.h)
  *   .batched   a third mode L: A (M,K,L), B, R and C likewise, SA (M,L):(1,LSA), SB (N,L):(1,LSB)
  * Strides are symbols of 64 bits: LA, LB, LR and LC of rows, LA2, LB2, LR2 and LC2 of batches; one of 0
@@ -39,8 +40,10 @@ typedef struct sett_gemm_mma_options {
     sett_dtype dtype;
     int no_pdl;
     sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
-    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; of i8 also i32, and i8, which saturates, as with
-                   * .quantise. 0: f16 of f16, f32 of f32, i32 of i8 without .scaled and terms, else bf16 */
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; of i8 also i32, but with
+                   * .scaled and terms, and i8, which is rounded and saturates; i8 with
+                   * .quantise too. 0: f16 of f16, f32 of f32, i32 of i8 without .scaled
+                   * and terms, else bf16 */
     int a_major, b_major;
     int align;   /* bytes that A, B and their strides are multiples of: 16, 8, 4, 2 or 1; 0: 16 */
     int align_c; /* of R and C; 0: as .align. Both are at least an element */

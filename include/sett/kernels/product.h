@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product of matrices in one call, at whatever M comes: D = epilogue(A B^T), of weights B (N,K) that stay
+ * and rows A (M,K) that a server gets.
+ *
+ *     sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 4096, .k = 14336};
+ *     sett_product *plan;
+ *     size_t bytes;
+ *     if (sett_product_prepare(e, SETT_DEFAULT_DEVICE, &p, 8192, &plan, &bytes, &err))
+ *         puts(err.text);
+ *     void *workspace = ...;                          bytes of the device's memory, set to 0 once
+ *     sett_product_operands x = {.size = sizeof x, .a = A, .b = B, .d = D};
+ *     sett_product_run(plan, m, &x, workspace, bytes, stream, &err);     for any m from 0 to 8192
+ *
+ * A problem has at most SETT_PRODUCT_KERNELS kernels, whatever M is. Neither M, N nor K is in their keys:
+ * products of the same types and terms share them. sett_product_prepare loads or compiles all of them, so
+ * that sett_product_run compiles, loads, allocates and waits for nothing, and may be captured into a graph.
+ * Which kernel a run takes, and how K is dealt to the multiprocessors, a model of the device says from M
+ * alone, in less than a microsecond; it measures nothing.
+ *
+ * On sm_90a kernels are sett_gemm_wgmma's; on other targets, and for operands that no TMA takes, they are
+ * sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes the problem and
+ * .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are. */
+#ifndef SETT_KERNELS_PRODUCT_H
+#define SETT_KERNELS_PRODUCT_H
+#include <sett/kernels/gemm.h>
+#include <sett/kernels/gemm_mma.h>
+#include <sett/launch.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Strides are in elements; 0: rows lie beside each other. Extents: of N and K 0 gives an empty result, or
+ * sums of 0.
+ * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
+ * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
+ * on M; results are still the same from run to run. */
+typedef struct sett_product_problem {
+    size_t size;
+    sett_dtype dtype; /* of A: f16, bf16, f8E4M3FN, f8E5M2, i8, f32 */
+    int no_pdl;
+    sett_dtype b;     /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
+    sett_dtype d;     /* of D: f32, f16, bf16, f8E4M3FN, f8E5M2; of i8 also i32 and i8. 0: f16 of f16, f32 of
+                       * f32, i32 of i8 without .scaled, else bf16 */
+    int n, k;
+    int a_major, b_major; /* 1 (SETT_MN_MAJOR): the operand's rows lie along M, or N */
+    int scaled;           /* D = SA[m] SB[n] (A B^T), Float32 */
+    int swiglu;           /* B is (2N,K): D = silu(A gate^T) (A up^T) */
+    int residual;         /* R (M,N) of D's type is added, last; it may be D */
+    int tf32;             /* of f32: by the tensor cores, which read the upper 19 bits */
+    int batch;            /* so many products of one shape, beside each other; 0: one */
+    int batch_invariant;
+    int align; /* bytes that operands and D begin at: a power of two up to 16; 0: 16 */
+    int64_t lda, ldb, ldr, ldd;                     /* from one row to the next */
+    int64_t batch_a, batch_b, batch_r, batch_d;     /* from one product to the next; 0: behind each other */
+} sett_product_problem;
+
+/* ---- its kernels ---- */
+enum { SETT_PRODUCT_KERNELS = 8 };
+typedef struct sett_product_kernel {
+    const sett_family *family; /* its body and name */
+    union {
+        size_t size;
+        sett_gemm_wgmma_options wgmma;
+        sett_gemm_few_rows_options few_rows;
+        sett_gemm_mma_options mma;
+    } options; /* of the body: sett_kernels_compile(e, k.family->body, &k.options, target, ...) */
+} sett_product_kernel;
+/* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
+ * SETT_PRODUCT_KERNELS, or -1 with an error. kernels: room for SETT_PRODUCT_KERNELS, or NULL. Errors: a
+ * member that cannot be, by its name; SETT_E_TARGET: the target lacks the type. */
+SETT_API int sett_product_kernels(
+    const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
+
+/* ---- preparing, running ---- */
+typedef struct sett_product sett_product;
+/* Loads, or compiles, all kernels of the problem on the device (SETT_CPU, SETT_DEFAULT_DEVICE), for runs of at
+ * most max_m rows. workspace_bytes: what sett_product_run is given of the device's memory, aligned to 256;
+ * the caller sets it to 0 once, before the first run, and each run leaves it as the next one needs it. Runs
+ * that may go on at the same time, on two streams, have a workspace each. The plan keeps the kernels; the
+ * caller frees it with sett_product_free. On failure *plan is NULL and *workspace_bytes 0. Errors: of
+ * sett_product_kernels, sett_kernels_compile, sett_prepare. */
+SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_product_problem *, int max_m,
+    sett_product **plan, size_t *workspace_bytes, sett_error *or_null);
+/* The operands of a run, on the device. */
+typedef struct sett_product_operands {
+    size_t size;
+    const void *a, *b, *r;   /* r: of .residual */
+    void *d;
+    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other */
+} sett_product_operands;
+/* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
+ * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
+ * not aligned. Else errors of sett_launch_n. */
+SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_product_operands *,
+    void *workspace, size_t workspace_bytes, sett_stream, sett_error *or_null);
+SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */
+
+/* What a run of m rows takes, for logs and benchmarks: "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles
+ * streamed, 80.1 us by the model". Returns the length, as snprintf does. */
+SETT_API int sett_product_explain(const sett_product *, int m, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

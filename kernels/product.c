@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product in one call: which kernels a problem has, a plan that holds them, and a run of it. */
+#include "product.h"
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 12, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256 };
+
+struct sett_product {
+    sett_product_problem p;
+    bool by_tma;
+    int device, max_m, n_kernels, n_tiles; /* n_tiles: of sett_gemm_wgmma, or of sett_gemm_mma; one more is of few rows */
+    size_t workspace;
+    product_facts facts;
+    sett_product_kernel list[SETT_PRODUCT_KERNELS];
+    sett_kernel *kernel[SETT_PRODUCT_KERNELS];
+};
+
+static SETT_PRINTF(4, 5) sett_status fail(sett_error *err, sett_status s, const char *function, const char *format, ...)
+{
+    if (err) {
+        va_list args;
+        const int at = snprintf(err->text, sizeof err->text, "%s: ", function);
+        va_start(args, format);
+        vsnprintf(err->text + at, sizeof err->text - (size_t)at, format, args);
+        va_end(args);
+        err->status = s;
+    }
+    return s;
+}
+
+static int bytes_of(sett_dtype t)
+{
+    return sett_dtype_bits(t) / 8;
+}
+
+static bool is_fp8(sett_dtype t)
+{
+    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
+}
+
+/* ---- the problem ------------------------------------------------------------------------------------- */
+static void check_types(const sett_product_problem *p, choice *c)
+{
+    const sett_dtype t = p->dtype;
+    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !is_fp8(t))
+        REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
+    if (p->b != t && !(is_fp8(p->b) && is_fp8(t)))
+        REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(p->b), sett_dtype_name(t));
+    const bool ints = t == SETT_I8 && (p->d == SETT_I32 || p->d == SETT_I8);
+    if (!sett__is_small_float(p->d) && !is_fp8(p->d) && !ints)
+        REFUSE(c, ".d is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(p->d), t == SETT_I8 ? ", i32 or i8" : "");
+    if (p->d == SETT_I32 && p->scaled)
+        REFUSE(c, ".d is i32: with .scaled it is a float, or i8");
+    if (p->tf32 && t != SETT_F32)
+        REFUSE(c, ".tf32 is 1: .dtype is f32 then, and not %s", sett_dtype_name(t));
+    if (p->swiglu && (p->scaled || t == SETT_I8))
+        REFUSE(c, ".swiglu is 1: %s", p->scaled ? "then .scaled is 0" : ".dtype is a float then");
+}
+
+/* A stride that is given is at least `length`, so that rows do not overlap; 0 becomes that. */
+static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t length)
+{
+    if (*stride < 0 || (*stride && *stride < length))
+        REFUSE(c, ".%s is %lld: at least %lld, or 0 for that", name, (long long)*stride, (long long)length);
+    *stride = *stride ? *stride : length > 1 ? length : 1;
+}
+
+/* Fills in what is 0, and refuses what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
+static void settle(sett_product_problem *p, int max_m, choice *c)
+{
+    const struct {
+        const char *name;
+        int value;
+    } flags[] = {{"no_pdl", p->no_pdl}, {"a_major", p->a_major}, {"b_major", p->b_major}, {"scaled", p->scaled}, {"swiglu", p->swiglu}, {"residual", p->residual},
+        {"tf32", p->tf32}, {"batch_invariant", p->batch_invariant}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
+    p->b = p->b ? p->b : p->dtype;
+    p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : p->dtype == SETT_I8 && !p->scaled ? SETT_I32 : SETT_BF16;
+    check_types(p, c);
+    sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
+    sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
+    sett__in_range(c, "batch", p->batch, 0, 65535);
+    sett__either(&p->align, ALIGN);
+    if (p->align < 1 || p->align > ALIGN || p->align & (p->align - 1))
+        REFUSE(c, ".align is %d: 16, 8, 4, 2 or 1", p->align);
+    if (*c->why)
+        return;
+    const int64_t rows_b = (int64_t)p->n << p->swiglu, m = max_m;
+    settle_stride(c, "lda", &p->lda, p->a_major ? m : p->k);
+    settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
+    settle_stride(c, "ldr", &p->ldr, p->n);
+    settle_stride(c, "ldd", &p->ldd, p->n);
+    p->batch_a = p->batch_a ? p->batch_a : p->lda * (p->a_major ? p->k : m);
+    p->batch_b = p->batch_b ? p->batch_b : p->ldb * (p->b_major ? p->k : rows_b);
+    p->batch_r = p->batch_r ? p->batch_r : p->ldr * m;
+    p->batch_d = p->batch_d ? p->batch_d : p->ldd * m;
+}
+
+/* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */
+static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int64_t batch)
+{
+    int align = p->align;
+    while (align > bytes_of(t) && (row * bytes_of(t) % align || (p->batch > 1 && batch * bytes_of(t) % align)))
+        align /= 2;
+    return align > bytes_of(t) ? align : bytes_of(t);
+}
+
+static int align_in(const sett_product_problem *p)
+{
+    const int a = aligned(p, p->dtype, p->lda, p->batch_a), b = aligned(p, p->b, p->ldb, p->batch_b);
+    return a < b ? a : b;
+}
+
+static int align_out(const sett_product_problem *p)
+{
+    const int d = aligned(p, p->d, p->ldd, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, p->batch_r) : d;
+    return r < d ? r : d;
+}
+
+/* What sett_gemm_wgmma takes, on the target that has it; the CPU engine takes it too. */
+static bool takes_tma(const sett_product_problem *p, const char *target)
+{
+    const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && p->d != SETT_I8, majors = !p->a_major && !p->b_major;
+    const bool lies = align_in(p) == ALIGN && align_out(p) == ALIGN && (int64_t)p->n * bytes_of(p->d) % ALIGN == 0;
+    const int64_t limit = INT32_MAX;
+    const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
+    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->batch <= 1;
+}
+
+/* What sett_gemm_few_rows takes, on any target. */
+static bool takes_few(const sett_product_problem *p)
+{
+    const bool types = p->b == p->dtype && p->d != SETT_I32 && p->d != SETT_I8 && !p->tf32, lies = align_in(p) == ALIGN && !p->a_major && !p->b_major;
+    const int64_t limit = INT32_MAX / FEW;
+    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->k && p->batch <= 1 && !p->batch_invariant;
+}
+
+/* ---- its kernels --------------------------------------------------------------------------------------- */
+/* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
+static const int heights[] = {16, 64, 256, 0};
+
+static sett_status list_tma(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
+{
+    struct product_tile tile[SETT_PRODUCT_KERNELS];
+    *n = sett__product_tiles(p->swiglu, tile);
+    for (int i = 0; i < *n; i++) {
+        to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
+            .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
+                .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = tile[i].bm, .bn = tile[i].bn, .cluster = 1}}};
+        sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
+        if (s)
+            return s;
+    }
+    return SETT_OK;
+}
+
+static sett_status list_mma(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+        sett_product_kernel *k = &to[*n];
+        *k = (sett_product_kernel){.family = &sett_gemm_mma_family,
+            .options.mma = {.size = sizeof k->options.mma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .a_major = p->a_major, .b_major = p->b_major,
+                .align = align_in(p), .align_c = align_out(p), .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual, .batched = p->batch > 1, .tf32 = p->tf32,
+                .tuning.m = heights[i]}};
+        sett_status s = sett_kernels_choose(sett_gemm_mma, &k->options.mma, target, err);
+        if (s)
+            return s;
+        *n += !*n || k->options.mma.tuning.bm != k[-1].options.mma.tuning.bm;
+    }
+    return SETT_OK;
+}
+
+/* Behind the others. */
+static sett_status add_few(const sett_product_problem *p, const char *target, sett_product_kernel *to, sett_error *err)
+{
+    *to = (sett_product_kernel){.family = &sett_gemm_few_rows_family,
+        .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
+            .tuning.k = p->k}};
+    return sett_kernels_choose(sett_gemm_few_rows, &to->options.few_rows, target, err);
+}
+
+/* A copy of the caller's problem, settled, and its kernels. */
+static sett_status take(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product_problem *p, sett_product_kernel *list, int *n, sett_error *err)
+{
+    choice c = {0};
+    *p = (sett_product_problem){0};
+    if (!given || !given->size)
+        return fail(err, SETT_E_ARGUMENT, function, given ? "the problem has no .size: it is sizeof(sett_product_problem)" : "there is no problem");
+    if (given->size > sizeof *p)
+        return fail(err, SETT_E_ARGUMENT, function, "the problem is of %zu bytes, and this library knows %zu: it is older than the header", given->size, sizeof *p);
+    memcpy(p, given, given->size);
+    settle(p, max_m, &c);
+    if (*c.why)
+        return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
+    sett_status s = takes_tma(p, target) ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
+    if (!s && takes_few(p))
+        s = add_few(p, target, &list[(*n)++], err);
+    return s;
+}
+
+int sett_product_kernels(const sett_product_problem *given, const char *target, sett_product_kernel *to, sett_error *err)
+{
+    sett_product_problem p;
+    sett_product_kernel list[SETT_PRODUCT_KERNELS];
+    int n = 0;
+    if (take("sett_product_kernels", given, 0, target ? target : "sm_90a", &p, list, &n, err))
+        return -1;
+    if (to)
+        memcpy(to, list, sizeof *list * (size_t)n);
+    return n;
+}
+
+/* ---- a plan ---------------------------------------------------------------------------------------------- */
+static const sett_gemm_wgmma_options *wgmma_of(const sett_product *x, int i)
+{
+    return &x->list[i].options.wgmma;
+}
+
+/* Slots that a worker has, and bytes of the sums of all workers of the largest tile. */
+static void take_workspace(sett_product *x)
+{
+    for (int i = 0; x->by_tma && !x->p.batch_invariant && i < x->n_tiles; i++) {
+        const size_t sums = sizeof(float) * (size_t)wgmma_of(x, i)->tuning.bm * (size_t)wgmma_of(x, i)->tuning.bn * (size_t)x->facts.multiprocessors;
+        x->workspace = sums > x->workspace ? sums : x->workspace;
+    }
+    x->workspace += x->workspace ? LEFT_BYTES : 0;
+}
+
+static void take_facts(sett_product *x)
+{
+    const sett_product_problem *p = &x->p;
+    product_facts *f = &x->facts;
+    f->n = p->n;
+    f->k_tiles = ((int64_t)p->k * bytes_of(p->dtype) + LINE - 1) / LINE;
+    f->bytes_a = (int64_t)p->k * bytes_of(p->dtype);
+    f->bytes_b = ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
+    f->bytes_d = (int64_t)p->n * bytes_of(p->d) * (1 + p->residual);
+    f->streams = !p->batch_invariant;
+    f->few = x->n_tiles < x->n_kernels ? FEW : 0;
+    f->n_tiles = sett__product_tiles(p->swiglu, f->tile);
+}
+
+static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)
+{
+    for (int i = 0; i < x->n_kernels; i++) {
+        sett_status s = sett_kernels_compile(e, x->list[i].family->body, &x->list[i].options, target, &x->kernel[i], err);
+        if (!s)
+            s = sett_prepare(x->kernel[i], x->device, err);
+        int at_once = 0;
+        if (!s && x->by_tma && i == x->n_tiles - 1) /* the largest: one a multiprocessor */
+            s = sett_max_active_clusters(x->kernel[i], x->device, &at_once, err);
+        if (s)
+            return s;
+        if (at_once && at_once < x->facts.multiprocessors)
+            x->facts.multiprocessors = at_once;
+    }
+    return SETT_OK;
+}
+
+sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_problem *given, int max_m, sett_product **plan, size_t *bytes, sett_error *err)
+{
+    static const char function[] = "sett_product_prepare";
+    char target[32];
+    if (!plan || !bytes)
+        return fail(err, SETT_E_ARGUMENT, function, "there is no place for the plan, or for the bytes of its workspace");
+    *plan = NULL, *bytes = 0;
+    if (max_m < 0 || max_m > INT_MAX - 1024)
+        return fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, INT_MAX - 1024);
+    on = on == SETT_DEFAULT_DEVICE ? sett_default_device(e) : on;
+    if (sett_device_target(e, on, target, sizeof target) < 0)
+        return fail(err, SETT_E_NO_DEVICE, function, "the engine has no device %d", on);
+    sett_product *x = calloc(1, sizeof *x);
+    if (!x)
+        return fail(err, SETT_E_MEMORY, function, "no memory");
+    x->device = on, x->max_m = max_m;
+    sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
+    x->by_tma = !s && takes_tma(&x->p, target);
+    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
+    x->facts.device = sett__device_of(strncmp(target, "sm_", 3) ? 0 : atoi(target + 3));
+    x->facts.multiprocessors = x->facts.device->multiprocessors;
+    if (!s)
+        s = load(e, x, target, err);
+    if (s) {
+        sett_product_free(x);
+        return s;
+    }
+    if (x->by_tma)
+        take_facts(x);
+    take_workspace(x);
+    *plan = x, *bytes = x->workspace;
+    return SETT_OK;
+}
+
+void sett_product_free(sett_product *x)
+{
+    if (!x)
+        return;
+    for (int i = 0; i < x->n_kernels; i++)
+        sett_kernel_release(x->kernel[i]);
+    free(x);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------------------- */
+/* Arguments of a launch, as they are gathered. */
+typedef struct launch {
+    int n;
+    sett_buf buf[ARGUMENTS];
+    sett_launch_arg arg[ARGUMENTS];
+} launch;
+
+static void add_matrix(launch *l, const sett_product_problem *p, const void *data, sett_dtype t, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
+{
+    sett_buf *b = &l->buf[l->n];
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = p->batch > 1 ? 3 : 2, .shape = {rows, cols, p->batch}, .stride = {major ? 1 : apart, major ? apart : 1, batch}};
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+}
+
+static void add_vector(launch *l, const sett_product_problem *p, const void *data, sett_dtype t, int64_t n)
+{
+    sett_buf *b = &l->buf[l->n];
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = p->batch > 1 ? 2 : 1, .shape = {n, p->batch}, .stride = {1, n}};
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+}
+
+static void add_stream(launch *l, const sett_product *x, void *workspace, const product_way *w)
+{
+    const sett_product_problem one = {.batch = 1};
+    const size_t sums = (x->workspace - LEFT_BYTES) / sizeof(float);
+    add_vector(l, &one, (char *)workspace + LEFT_BYTES, x->p.dtype == SETT_I8 ? SETT_I32 : SETT_F32, (int64_t)sums);
+    add_vector(l, &one, workspace, SETT_U32, LEFT_BYTES / 4);
+    l->arg[l->n++] = sett_launch_arg_int(w->workers);
+    l->arg[l->n++] = sett_launch_arg_int(w->streamed);
+}
+
+/* Of sett_gemm_mma: the lowest tile that has room for m rows, else the highest. */
+static int by_height(const sett_product *x, int m)
+{
+    int i = 0;
+    if (m <= FEW && x->n_tiles < x->n_kernels)
+        return x->n_tiles;
+    while (i < x->n_tiles - 1 && x->list[i].options.mma.tuning.bm < m)
+        i++;
+    return i;
+}
+
+static product_way way_of(const sett_product *x, int m)
+{
+    return x->by_tma ? sett__product_choose(&x->facts, m) : (product_way){.kernel = by_height(x, m)};
+}
+
+static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
+{
+    static const char function[] = "sett_product_run";
+    if (!x || !o || o->size < sizeof *o)
+        return fail(err, SETT_E_ARGUMENT, function, !x ? "there is no plan" : !o ? "there are no operands" : "the operands have no .size: it is sizeof(sett_product_operands)");
+    if (m < 0 || m > x->max_m)
+        return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
+    const struct {
+        const char *name;
+        const void *p;
+        bool needed;
+    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, x->p.scaled}, {"sb", o->sb, x->p.scaled}};
+    for (size_t i = 0; i < sizeof of / sizeof *of && m && x->p.n; i++)
+        if (of[i].needed && !of[i].p)
+            return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);
+    if (bytes < x->workspace || (x->workspace && !workspace))
+        return fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", workspace ? bytes : (size_t)0, x->workspace);
+    if ((uintptr_t)workspace % WORKSPACE_ALIGN && x->workspace)
+        return fail(err, SETT_E_ARGUMENT, function, "the workspace does not begin at a multiple of %d bytes", WORKSPACE_ALIGN);
+    return SETT_OK;
+}
+
+sett_status sett_product_run(const sett_product *x, int m, const sett_product_operands *o, void *workspace, size_t bytes, sett_stream stream, sett_error *err)
+{
+    sett_status s = check_run(x, m, o, workspace, bytes, err);
+    if (s || !m || !x->p.n)
+        return s;
+    const sett_product_problem *p = &x->p;
+    const product_way w = way_of(x, m);
+    launch l = {.n = 0};
+    add_matrix(&l, p, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
+    add_matrix(&l, p, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
+    if (p->residual)
+        add_matrix(&l, p, o->r, p->d, m, p->n, p->ldr, p->batch_r, 0);
+    add_matrix(&l, p, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
+    if (p->scaled)
+        add_vector(&l, p, o->sa, SETT_F32, m), add_vector(&l, p, o->sb, SETT_F32, p->n);
+    if (x->by_tma && !p->batch_invariant && w.kernel < x->n_tiles)
+        add_stream(&l, x, workspace, &w);
+    return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
+}
+
+int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
+{
+    const product_way w = way_of(x, m > 0 ? m : 1);
+    if (w.kernel == x->n_tiles)
+        return snprintf(text, size, "gemm_few_rows");
+    if (!x->by_tma)
+        return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
+    return snprintf(text, size, "gemm_wgmma bm=%d bn=%d: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
+        wgmma_of(x, w.kernel)->tuning.bn, w.workers, w.streamed, (long long)w.tiles, w.us);
+}

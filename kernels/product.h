@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product whose kernel is chosen at each run: what product.c and product_choice.c share. */
+#ifndef PRODUCT_H
+#define PRODUCT_H
+#include "kernels.h"
+#include <sett/kernels/product.h>
+
+/* What the model knows of a problem and its kernels. */
+typedef struct product_facts {
+    const device *device;
+    int multiprocessors;
+    int64_t n, k_tiles;     /* K tiles of 128 bytes */
+    int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D */
+    bool streams;           /* K may be dealt to several workers */
+    int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
+    int n_tiles;
+    struct product_tile {
+        int bm, bn, columns; /* rows of A, of B; columns of D */
+    } tile[SETT_PRODUCT_KERNELS];
+} product_facts;
+
+/* What a run takes: a kernel by its number; of tiles as many clusters, and so many of its tiles streamed to them. */
+typedef struct product_way {
+    int kernel;
+    int64_t tiles;
+    int workers, streamed;
+    double us; /* by the model */
+} product_way;
+
+/* The tiles of sett_gemm_wgmma that a product chooses among; how many. */
+int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS]);
+product_way sett__product_choose(const product_facts *, int64_t m);
+/* By the model, of one way; for the choice, and for who asks how good it is. */
+double sett__product_us(const product_facts *, const product_way *, int64_t m);
+#endif

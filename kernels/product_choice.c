@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernel a product takes, and how it deals K to the multiprocessors: by a model of cycles. docs/products.md explains it, and shows what
+ * it predicts beside what was measured. */
+#include "product.h"
+#include <string.h>
+
+/* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
+ * Tensor cores slow down by power as more of them work: by POWER where all do. */
+static const double LAUNCH_US = 2.35, TENSOR = 1.324, POWER = 0.705, L2_EACH = 97 /* bytes a cycle of one multiprocessor */, SLOWER = 0.06 /* of what is not the bound */,
+                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25, FEW_READ = 0.95 /* of the speed of memory, of sett_gemm_few_rows */;
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64 };
+
+/* Seven that, with sett_gemm_few_rows, come nearest to the best of all tiles, over 264 products of models on an H200; of .swiglu bn has both
+ * halves. */
+static const struct product_tile usual[] = {{16, 64, 64}, {32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {96, 128, 128}, {128, 128, 128}, {160, 128, 128}};
+static const struct product_tile gated[] = {{16, 128, 64}, {32, 128, 64}, {64, 128, 64}, {64, 256, 128}, {96, 256, 128}, {112, 256, 128}, {128, 256, 128}};
+
+int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS])
+{
+    memcpy(tile, swiglu ? gated : usual, swiglu ? sizeof gated : sizeof usual);
+    return swiglu ? sizeof gated / sizeof *gated : sizeof usual / sizeof *usual;
+}
+
+static double least(double x, double y)
+{
+    return x < y ? x : y;
+}
+
+static double most(double x, double y)
+{
+    return x > y ? x : y;
+}
+
+static int64_t ceil_div(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+static int64_t together_of(const struct product_tile *t, int64_t m)
+{
+    const int64_t high = ceil_div(m, t->bm);
+    return high < SIDE ? high : SIDE;
+}
+
+/* Cycles of a K tile, where so many multiprocessors are at work. */
+static double k_tile_cycles(const product_facts *f, const struct product_tile *t, double active)
+{
+    const double share = least(active / f->multiprocessors, 1), bytes = 128.0 * (t->bm + t->bn);
+    const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = most(bytes / L2_EACH, bytes * active / f->device->l2);
+    return most(most(tensor, load), K_TILE) + SLOWER * least(tensor, load);
+}
+
+double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
+{
+    const struct product_tile *t = &f->tile[w->kernel];
+    const int64_t together = together_of(t, m), teams = w->streamed ? w->workers / together : 1;
+    const double share = w->streamed ? (double)(w->streamed / together) * (double)f->k_tiles / (double)teams : 0;
+    const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
+    const double active = (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
+    const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
+    const double compute = k_tiles * k_tile_cycles(f, t, active) + TILE * rounds + meet;
+    const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
+    const double longer = most(compute, memory), shorter = least(compute, memory);
+    return LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
+}
+
+/* The better one of both. */
+static void consider(const product_facts *f, int64_t m, product_way w, product_way *best)
+{
+    w.us = sett__product_us(f, &w, m);
+    if (w.us < best->us)
+        *best = w;
+}
+
+product_way sett__product_choose(const product_facts *f, int64_t m)
+{
+    product_way best = {.us = 1e30};
+    if (f->few && m <= f->few) {
+        best = (product_way){.kernel = f->n_tiles};
+        best.us = LAUNCH_US + (double)f->bytes_b / f->device->memory / FEW_READ / f->device->mhz;
+        return best;
+    }
+    int highest = 0;
+    for (int i = 0; i < f->n_tiles; i++)
+        highest = f->tile[i].bm > highest ? f->tile[i].bm : highest;
+    for (int i = 0; i < f->n_tiles; i++) {
+        const struct product_tile *t = &f->tile[i];
+        if (m <= FEW && t->bm < m && highest >= m) /* B, which is what counts, would be read for each row of tiles, unless these keep step */
+            continue;
+        const int64_t tiles = ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
+        const int workers = (int)(tiles < at_once ? tiles : at_once);
+        consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
+        if (!f->streams)
+            continue;
+        if (2 * tiles <= at_once && tiles % together == 0 && at_once / tiles * LEAST <= f->k_tiles) /* each tile by as many as there are */
+            consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)(at_once / tiles * tiles), .streamed = (int)tiles}, &best);
+        const int64_t tail = ceil_div(tiles % at_once, together) * together; /* the last round, and the one before it, evenly */
+        if (tiles > at_once + together && tail && teams)
+            consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)at_once, .streamed = (int)(tail + teams < tiles ? tail + teams : tiles / together * together)}, &best);
+    }
+    return best;
+}

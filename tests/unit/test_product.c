@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett_product against plain C, on the CPU engine or, with SETT_TEST_GPU=1, on GPU 0: every number of rows, however operands lie; what it
+ * chooses; the bits of a row; what it refuses. */
+#include "kernels/product.h"
+#undef T
+#include "tests/rig/placed_rig.h"
+
+/* ---- a plan and its runs ---------------------------------------------------------------------------------- */
+typedef struct planned {
+    sett_product *plan;
+    void *workspace;
+    size_t bytes;
+} planned;
+
+static planned prepare(const sett_product_problem *p, int max_m)
+{
+    planned x = {0};
+    ck_assert_msg(!sett_product_prepare(r.e, r.stream.device, p, max_m, &x.plan, &x.bytes, &err), "%s", err.text);
+    if (x.bytes) {
+        void *zeros = calloc(1, x.bytes);
+        x.workspace = sett_alloc(r.e, r.stream.device, x.bytes);
+        ck_assert(zeros && x.workspace && !sett_memcpy(r.e, r.stream, x.workspace, zeros, x.bytes) && !sett_sync(r.e, r.stream));
+        free(zeros);
+    }
+    return x;
+}
+
+static void drop_plan(planned *x)
+{
+    sett_product_free(x->plan);
+    sett_free(r.e, r.stream.device, x->workspace);
+}
+
+static void run_plan(const planned *x, int m, const sett_product_operands *o)
+{
+    ck_assert_msg(!sett_product_run(x->plan, m, o, x->workspace, x->bytes, r.stream, &err), "%s", err.text);
+    ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text);
+}
+
+/* Scales of all batches, one behind the other. */
+static float *scales(size_t n, size_t l, size_t from)
+{
+    float *host = malloc(n * l * sizeof *host), *data = sett_alloc(r.e, r.stream.device, n * l * sizeof *host);
+    ck_assert(host && data);
+    for (size_t i = 0; i < n * l; i++)
+        host[i] = (float)scale_of(i % n + from, i / n);
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * l * sizeof *host) && !sett_sync(r.e, r.stream));
+    free(host);
+    return data;
+}
+
+/* The problem of the rig as a product's, and its operands; the plan may be for more rows. */
+static void check_product(const problem *p, const planned *have)
+{
+    const sett_gemm_mma_options *o = &p->o;
+    const size_t rows_b = p->n << o->swiglu, align = (size_t)o->align, align_c = (size_t)o->align_c;
+    placed x[] = {place(o->dtype, (size_t[]){p->m, p->k, p->l}, o->batched, o->a_major, align, p->more), place(o->b, (size_t[]){rows_b, p->k, p->l}, o->batched, o->b_major, align, p->more),
+        place(o->c, (size_t[]){p->m, p->n, p->l}, o->batched, 0, align_c, p->more), place(o->c, (size_t[]){p->m, p->n, p->l}, o->batched, 0, align_c, p->more)};
+    float *sa = scales(p->m, p->l, 0), *sb = scales(p->n, p->l, 1);
+    fill_factors(&x[A], 0), fill_factors(&x[B], 3), fill_factors(&x[R], 1);
+    send(&x[C]);
+    const sett_product_problem asked = {.size = sizeof asked, .dtype = o->dtype, .b = o->b, .d = o->c, .n = (int)p->n, .k = (int)p->k, .a_major = o->a_major, .b_major = o->b_major,
+        .scaled = o->scaled, .swiglu = o->swiglu, .residual = o->residual, .tf32 = o->tf32, .batch = o->batched ? (int)p->l : 0, .align = (int)(align < align_c ? align : align_c),
+        .lda = (int64_t)x[A].stride[!!o->a_major], .ldb = (int64_t)x[B].stride[!!o->b_major], .ldr = (int64_t)x[R].stride[0], .ldd = (int64_t)x[C].stride[0],
+        .batch_a = (int64_t)x[A].stride[2], .batch_b = (int64_t)x[B].stride[2], .batch_r = (int64_t)x[R].stride[2], .batch_d = (int64_t)x[C].stride[2]};
+    planned own = have ? *have : prepare(&asked, (int)p->m);
+    const sett_product_operands operands = {.size = sizeof operands, .a = x[A].buf.data, .b = x[B].buf.data, .r = x[R].buf.data, .d = x[C].buf.data, .sa = sa, .sb = sb};
+    run_plan(&own, (int)p->m, &operands);
+    check_result(p, &x[C]);
+    if (!have)
+        drop_plan(&own);
+    drop_placed(SA, x);
+    sett_free(r.e, r.stream.device, sa), sett_free(r.e, r.stream.device, sb);
+}
+
+/* ---- right ------------------------------------------------------------------------------------------------ */
+START_TEST(every_number_of_rows)
+{
+    enum { N = 200, K = 520, MOST = 300 };
+    static const int rows[] = {1, 2, 7, 8, 9, 16, 17, 31, 33, 48, 64, 65, 96, 97, 128, 129, 144, 145, 160, 161, 257, 300};
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = N, .k = K};
+    planned x = prepare(&p, MOST);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const problem one = {.o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_BF16, .align = 16, .align_c = 16}, .m = (size_t)rows[i], .n = N, .k = K, .l = 1};
+        check_product(&one, &x);
+    }
+    drop_plan(&x);
+}
+END_TEST
+
+static const sett_dtype inputs[] = {SETT_F16, SETT_BF16, SETT_F8E4M3FN, SETT_F8E5M2, SETT_I8, SETT_F32};
+static unsigned draw(unsigned n)
+{
+    r.seed = r.seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(r.seed >> 40) % n;
+}
+
+/* 16 bytes as often as less, so that both kinds of kernels have their share. */
+static problem random_problem(void)
+{
+    static const sett_dtype outputs[] = {SETT_F32, SETT_F16, SETT_BF16, SETT_F8E4M3FN, SETT_F8E5M2};
+    problem p = {.m = 1 + draw(200), .n = 1 + draw(150), .k = 1 + draw(200), .l = 1, .more = draw(3)};
+    p.o.dtype = inputs[draw(6)], p.o.b = p.o.dtype;
+    if (p.o.dtype == SETT_F8E4M3FN && draw(2))
+        p.o.b = SETT_F8E5M2;
+    p.o.c = outputs[draw(5)];
+    p.o.residual = (int)draw(2), p.o.scaled = draw(3) == 0, p.o.swiglu = !p.o.scaled && p.o.dtype != SETT_I8 && draw(4) == 0;
+    if (p.o.dtype == SETT_I8 && !p.o.scaled && draw(2))
+        p.o.c = SETT_I32;
+    p.o.a_major = draw(4) == 0, p.o.b_major = draw(4) == 0, p.o.batched = draw(5) == 0, p.l = p.o.batched ? 2 + draw(2) : 1;
+    const int least_in = (int)bytes_of(p.o.dtype), least_out = (int)bytes_of(p.o.c);
+    const int align = draw(3) ? 16 : 1 << draw(5);
+    p.o.align = align > least_in ? align : least_in, p.o.align_c = align > least_out ? align : least_out;
+    if (draw(2))
+        p.n = (p.n + 15) / 16 * 16;
+    return p;
+}
+
+START_TEST(random_products)
+{
+    r.seed = (uint64_t)_i + 1;
+    for (int i = 0; i < (r.stream.device == SETT_CPU ? 10 : 1); i++) { /* each assembles eight kernels for a GPU */
+        const problem p = random_problem();
+        check_product(&p, NULL);
+    }
+}
+END_TEST
+
+/* ---- what is chosen ------------------------------------------------------------------------------------------ */
+/* Of every M, at any shape: the workers fit the workspace and the device, streamed tiles are whole columns of tiles, and the model's time is
+ * no worse than that of whole tiles of any kernel. */
+START_TEST(choices)
+{
+    static const int shapes[][2] = {{1280, 8192}, {8192, 1024}, {2112, 7168}, {24576, 1536}, {7168, 16384}, {37888, 3584}, {64, 64}, {8, 100000}, {100000, 8}};
+    product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .streams = true};
+    f.n_tiles = sett__product_tiles(0, f.tile);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
+        f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
+        for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
+            const product_way w = sett__product_choose(&f, m);
+            const struct product_tile *t = &f.tile[w.kernel];
+            const int64_t high = (m + t->bm - 1) / t->bm, together = high < 8 ? high : 8;
+            ck_assert(w.workers >= 1 && w.workers <= 132 && w.streamed >= 0 && w.streamed <= w.tiles);
+            ck_assert_int_eq(w.tiles, high * ((f.n + t->columns - 1) / t->columns));
+            ck_assert_int_eq(w.streamed % together, 0);
+            ck_assert(!w.streamed || w.workers >= together);
+            for (int k = 0; k < f.n_tiles; k++) {
+                const struct product_tile *other = &f.tile[k];
+                const int64_t tiles = (m + other->bm - 1) / other->bm * ((f.n + other->columns - 1) / other->columns);
+                if (m <= 64 && other->bm < m)
+                    continue;
+                const product_way whole = {.kernel = k, .tiles = tiles, .workers = (int)(tiles < 132 ? tiles : 132)};
+                ck_assert(w.us <= sett__product_us(&f, &whole, m));
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(kernels_of_a_problem)
+{
+    static const struct { sett_product_problem p; const char *target; int n; sett_body body; } of[] = {
+        {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, NULL, 8, sett_gemm_wgmma},
+        {{.dtype = SETT_BF16, .n = 4096, .k = 4096, .swiglu = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_80", 0, sett_gemm_mma},
+        {{.dtype = SETT_BF16, .n = 4095, .k = 4096}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4095}, "sm_90a", 0, sett_gemm_mma},
+        {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        sett_product_kernel k[SETT_PRODUCT_KERNELS];
+        sett_product_problem p = of[i].p;
+        p.size = sizeof p;
+        const int n = sett_product_kernels(&p, of[i].target, k, &err);
+        ck_assert_msg(n > 0, "%s", err.text);
+        ck_assert(n <= SETT_PRODUCT_KERNELS && (!of[i].n || n == of[i].n));
+        for (int j = 0; j < n; j++)
+            ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
+    }
+}
+END_TEST
+
+/* ---- the bits of a row ---------------------------------------------------------------------------------------- */
+static void *random_bf16(size_t n, unsigned seed)
+{
+    uint16_t *host = malloc(n * 2);
+    void *data = sett_alloc(r.e, r.stream.device, n * 2);
+    ck_assert(host && data);
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 1664525 + 1013904223;
+        const union { float f; uint32_t bits; } x = {.f = (float)(int32_t)seed * 0x1p-31f};
+        host[i] = (uint16_t)(x.bits >> 16);
+    }
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * 2) && !sett_sync(r.e, r.stream));
+    free(host);
+    return data;
+}
+
+/* Of A's rows from `first` on, m of them, the bits are those that one run of all has, whatever m and first are. */
+START_TEST(batch_invariant)
+{
+    enum { N = 136, K = 328, MOST = 300 };
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .d = SETT_F32, .n = N, .k = K, .batch_invariant = 1};
+    planned x = prepare(&p, MOST);
+    ck_assert_uint_eq(x.bytes, 0);
+    char *a = random_bf16(MOST * K, 1), *b = random_bf16(N * K, 2);
+    static float all[MOST * N], some[MOST * N];
+    void *d = sett_alloc(r.e, r.stream.device, sizeof all);
+    ck_assert_ptr_nonnull(d);
+    sett_product_operands o = {.size = sizeof o, .a = a, .b = b, .d = d};
+    run_plan(&x, MOST, &o);
+    ck_assert(!sett_memcpy(r.e, r.stream, all, d, sizeof all) && !sett_sync(r.e, r.stream));
+    for (int m = 1; m <= MOST; m += r.stream.device == SETT_CPU && m > 20 ? 23 : 1) {
+        const int first = (int)draw((unsigned)(MOST - m + 1));
+        o.a = a + (size_t)first * K * 2;
+        run_plan(&x, m, &o);
+        ck_assert(!sett_memcpy(r.e, r.stream, some, d, sizeof some) && !sett_sync(r.e, r.stream));
+        ck_assert_msg(!memcmp(some, all + first * N, (size_t)m * N * sizeof *all), "%d rows from %d on have other bits than among %d", m, first, MOST);
+    }
+    void *of[] = {a, b, d};
+    for (int i = 0; i < 3; i++)
+        sett_free(r.e, r.stream.device, of[i]);
+    drop_plan(&x);
+}
+END_TEST
+
+/* ---- nothing to do, and what is refused ------------------------------------------------------------------------- */
+START_TEST(extents_of_0)
+{
+    const problem none = {.o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_F32, .residual = 1, .align = 16, .align_c = 16}, .m = 5, .n = 16, .k = 0, .l = 1};
+    check_product(&none, NULL); /* R */
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 16, .k = 16}, empty = {.size = sizeof p, .dtype = SETT_BF16, .n = 0, .k = 16};
+    planned x = prepare(&p, 8), y = prepare(&empty, 8);
+    const sett_product_operands o = {.size = sizeof o};
+    run_plan(&x, 0, &o);
+    run_plan(&y, 8, &o);
+    drop_plan(&x), drop_plan(&y);
+}
+END_TEST
+
+static const struct { sett_product_problem p; int max_m; const char *text; } bad[] = {
+    {{.dtype = SETT_F64, .n = 8, .k = 8}, 1, ".dtype is f64: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"},
+    {{.n = 8, .k = 8}, 1, ".dtype is not given: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"},
+    {{.dtype = SETT_BF16, .b = SETT_F16, .n = 8, .k = 8}, 1, ".b is f16: with .dtype bf16 it is the same, or both are f8E4M3FN or f8E5M2"},
+    {{.dtype = SETT_BF16, .d = SETT_I8, .n = 8, .k = 8}, 1, ".d is i8: f32, f16, bf16, f8E4M3FN or f8E5M2"},
+    {{.dtype = SETT_I8, .d = SETT_I32, .scaled = 1, .n = 8, .k = 8}, 1, ".d is i32: with .scaled it is a float, or i8"},
+    {{.dtype = SETT_BF16, .n = -1, .k = 8}, 1, ".n is -1: from 0 to 2147482623"},
+    {{.dtype = SETT_BF16, .n = 8, .k = -3}, 1, ".k is -3: from 0 to 2147482623"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .batch = -1}, 1, ".batch is -1: from 0 to 65535"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .align = 3}, 1, ".align is 3: 16, 8, 4, 2 or 1"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .lda = 7}, 1, ".lda is 7: at least 8, or 0 for that"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .ldd = -1}, 1, ".ldd is -1: at least 8, or 0 for that"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .b_major = 1, .swiglu = 1, .ldb = 15}, 1, ".ldb is 15: at least 16, or 0 for that"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .swiglu = 1, .scaled = 1}, 1, ".swiglu is 1: then .scaled is 0"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .tf32 = 1}, 1, ".tf32 is 1: .dtype is f32 then, and not bf16"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8}, -1, "max_m is -1: from 0 to 2147482623"}};
+
+START_TEST(refused)
+{
+    sett_product_problem p = bad[_i].p;
+    sett_product *plan = (sett_product *)&p;
+    size_t bytes = 1;
+    char want[200];
+    p.size = sizeof p;
+    ck_assert_int_eq(sett_product_prepare(r.e, r.stream.device, &p, bad[_i].max_m, &plan, &bytes, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_product_prepare: %s", bad[_i].text);
+    ck_assert_str_eq(err.text, want);
+    ck_assert(!plan && !bytes);
+}
+END_TEST
+
+START_TEST(refused_at_a_run)
+{
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 64, .k = 64, .scaled = 1};
+    planned x = prepare(&p, 8);
+    char some[16];
+    const sett_product_operands o = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some, .sb = (float *)some}, no_b = {.size = sizeof o, .a = some, .d = some},
+                                no_sb = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some}, no_size = {.a = some};
+    char small[80];
+    snprintf(small, sizeof small, "the workspace has 16 bytes: the plan needs %zu", x.bytes);
+    const struct { int m; const sett_product_operands *o; void *workspace; size_t bytes; const char *text; } of[] = {{9, &o, x.workspace, x.bytes, "m is 9: from 0 to 8, the max_m that the plan was prepared for"},
+        {-1, &o, x.workspace, x.bytes, "m is -1: from 0 to 8, the max_m that the plan was prepared for"}, {1, &no_b, x.workspace, x.bytes, ".b is NULL"}, {1, &no_sb, x.workspace, x.bytes, ".sb is NULL"},
+        {1, NULL, x.workspace, x.bytes, "there are no operands"}, {1, &no_size, x.workspace, x.bytes, "the operands have no .size: it is sizeof(sett_product_operands)"},
+        {1, &o, x.workspace, 16, small}, {1, &o, (char *)x.workspace + 16, x.bytes, "the workspace does not begin at a multiple of 256 bytes"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char want[200];
+        ck_assert_int_eq(sett_product_run(x.plan, of[i].m, of[i].o, of[i].workspace, of[i].bytes, r.stream, &err), SETT_E_ARGUMENT);
+        snprintf(want, sizeof want, "sett_product_run: %s", of[i].text);
+        ck_assert_str_eq(err.text, want);
+    }
+    drop_plan(&x);
+}
+END_TEST
+
+Suite *product_suite(void)
+{
+    Suite *s = suite_create("product");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, every_number_of_rows);
+    tcase_add_loop_test(t, random_products, 0, 8);
+    tcase_add_test(t, choices);
+    tcase_add_test(t, kernels_of_a_problem);
+    tcase_add_test(t, batch_invariant);
+    tcase_add_test(t, extents_of_0);
+    tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(t, refused_at_a_run);
+    suite_add_tcase(s, t);
+    return s;
+}
