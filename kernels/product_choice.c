@@ -8,7 +8,7 @@
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.35, TENSOR = 1.324, POWER = 0.705, L2_EACH = 97 /* bytes a cycle of one multiprocessor */, SLOWER = 0.06 /* of what is not the bound */,
-                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25, FEW_READ = 0.95 /* of the speed of memory, of sett_gemm_few_rows */;
+                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25, STREAMED = 1.06 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory, of sett_gemm_few_rows */;
 enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64 };
 
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
@@ -55,7 +55,8 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double compute = k_tiles * k_tile_cycles(f, t, active) + TILE * rounds + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
-    return LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
+    const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
+    return w->streamed && w->tiles > w->workers ? us * STREAMED : us;
 }
 
 /* The better one of both. */
