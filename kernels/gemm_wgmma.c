@@ -97,11 +97,12 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     sett_gemm_wgmma_tuning *tune = &o->tuning;
     product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .k_tiles = USUAL_K_TILES};
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);
-    struct product_tile all[SETT_PRODUCT_KERNELS];
-    const int n = sett__product_tiles(o->swiglu, all);
+    sett__product_tiles(&f, o->swiglu, SETT_PRODUCT_KERNELS);
+    const int n = f.n_tiles;
+    f.n_tiles = 0;
     for (int i = 0; i < n; i++)
-        if ((!tune->bm || tune->bm == all[i].bm) && (!tune->bn || tune->bn == all[i].bn))
-            f.tile[f.n_tiles++] = all[i];
+        if ((!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
+            f.tile[f.n_tiles++] = f.tile[i];
     if (tune->m && f.n_tiles) {
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
         tune->bm = t->bm, tune->bn = t->bn;

@@ -144,14 +144,27 @@ static bool takes_few(const sett_product_problem *p)
 /* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
 static const int heights[] = {16, 64, 256, 0};
 
+/* What the model knows of a problem that TMA takes. */
+static product_facts facts_of(const sett_product_problem *p)
+{
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .streams = !p->batch_invariant, .few = takes_few(p) ? FEW : 0};
+    f.multiprocessors = f.device->multiprocessors;
+    f.k_tiles = ((int64_t)p->k * bytes_of(p->dtype) + LINE - 1) / LINE;
+    f.bytes_a = (int64_t)p->k * bytes_of(p->dtype);
+    f.bytes_b = ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
+    f.bytes_d = (int64_t)p->n * bytes_of(p->d) * (1 + p->residual);
+    sett__product_tiles(&f, p->swiglu, SETT_PRODUCT_KERNELS - (f.few > 0));
+    return f;
+}
+
 static sett_status list_tma(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
 {
-    struct product_tile tile[SETT_PRODUCT_KERNELS];
-    *n = sett__product_tiles(p->swiglu, tile);
+    const product_facts f = facts_of(p);
+    *n = f.n_tiles;
     for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = tile[i].bm, .bn = tile[i].bn, .cluster = 1}}};
+                .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1}}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -232,20 +245,6 @@ static void take_workspace(sett_product *x)
     x->workspace += x->workspace ? LEFT_BYTES : 0;
 }
 
-static void take_facts(sett_product *x)
-{
-    const sett_product_problem *p = &x->p;
-    product_facts *f = &x->facts;
-    f->n = p->n;
-    f->k_tiles = ((int64_t)p->k * bytes_of(p->dtype) + LINE - 1) / LINE;
-    f->bytes_a = (int64_t)p->k * bytes_of(p->dtype);
-    f->bytes_b = ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
-    f->bytes_d = (int64_t)p->n * bytes_of(p->d) * (1 + p->residual);
-    f->streams = !p->batch_invariant;
-    f->few = x->n_tiles < x->n_kernels ? FEW : 0;
-    f->n_tiles = sett__product_tiles(p->swiglu, f->tile);
-}
-
 static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)
 {
     for (int i = 0; i < x->n_kernels; i++) {
@@ -282,16 +281,14 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
     x->by_tma = !s && takes_tma(&x->p, target);
     x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
-    x->facts.device = sett__device_of(strncmp(target, "sm_", 3) ? 0 : atoi(target + 3));
-    x->facts.multiprocessors = x->facts.device->multiprocessors;
+    if (x->by_tma)
+        x->facts = facts_of(&x->p);
     if (!s)
         s = load(e, x, target, err);
     if (s) {
         sett_product_free(x);
         return s;
     }
-    if (x->by_tma)
-        take_facts(x);
     take_workspace(x);
     *plan = x, *bytes = x->workspace;
     return SETT_OK;

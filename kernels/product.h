@@ -27,8 +27,9 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
-/* The tiles of sett_gemm_wgmma that a product chooses among; how many. */
-int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS]);
+/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among, without those that its N and K need least where there
+ * are more than `most_tiles`. */
+void sett__product_tiles(product_facts *, bool swiglu, int most_tiles);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);
