@@ -51,8 +51,9 @@ typedef struct sett_product_problem {
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
     int align; /* bytes that operands and D begin at: a power of two up to 16; 0: 16 */
-    int64_t lda, ldb, ldr, ldd;                     /* from one row to the next */
-    int64_t batch_a, batch_b, batch_r, batch_d;     /* from one product to the next; 0: behind each other */
+    int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
+    int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
+    sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
@@ -87,7 +88,12 @@ typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual */
     void *d;
-    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other */
+    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other, as bias, aux and amax */
+    const float *s, *qs;     /* of .scale and .quantise */
+    const void *bias;
+    void *aux;
+    float *amax;
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
