@@ -132,7 +132,7 @@ CHOOSE = C.CFUNCTYPE(INT, P, P, STR, P)
 CFamily = struct(
     "sett_family",
     ("size", SIZE), ("body", P), ("name", STR), ("user_size", SIZE), ("defaults", P), ("params", C.POINTER(FamilyParam)),
-    ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE), ("renamed", P), ("n_renamed", INT),
+    ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE), ("renamed", P), ("n_renamed", INT), ("kernel", P), ("kernel_size", SIZE),
 )
 WarmEvent = struct(
     "sett_warm_event",

@@ -70,6 +70,15 @@ typedef struct sett_product_kernel {
 SETT_API int sett_product_kernels(
     const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
 
+/* For manifests of `sett warm`, which make all kernels of a problem; members of the problem by their names:
+ *     family libsett-kernels.so sett_product_family
+ *         dtype = bf16, f8E4M3FN
+ *         n = 4096
+ *         k = 4096, 14336
+ * Many products have the same kernels, and each is made once. Where .a_major is 1 give .lda, as a plan of
+ * sett_product_prepare takes it from max_m. */
+SETT_API extern const sett_family sett_product_family;
+
 /* ---- preparing, running ---- */
 typedef struct sett_product sett_product;
 /* Loads, or compiles, all kernels of the problem on the device (SETT_CPU, SETT_DEFAULT_DEVICE), for runs of at
