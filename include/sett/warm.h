@@ -91,8 +91,8 @@ SETT_API const char *sett_family_present_name(const sett_family *, const char *n
 /* One kernel of a manifest for one target. Strings live until the callback returns. */
 typedef struct sett_warm_event {
     size_t size;
-    /* params: "dtype=f16 cols=1024", or a tape's path. Of a family with .kernel: the name and the user data of
-     * the one kernel, without what is 0, once it is recorded. */
+    /* params: "dtype=f16 cols=1024", or a tape's path. Of a family with .kernel: the name and the user data
+     * of the one kernel, without what is 0, once it is recorded. */
     const char *name, *target, *params;
     uint8_t key[32];
     sett_status status; /* of this kernel. If not SETT_OK, error says why, and key is zeros if the kernel was

@@ -618,6 +618,19 @@ class Engine:
         return metrics({label: self})
 
 
+_shared: Optional[Engine] = None
+_shared_lock = threading.Lock()
+
+
+def shared() -> Engine:
+    """The engine of what is made without one: opened at its first use, with the defaults."""
+    global _shared
+    with _shared_lock:
+        if _shared is None or _shared.closed:
+            _shared = Engine()
+        return _shared
+
+
 def metrics(engines: Dict[Optional[str], Engine]) -> str:
     """The counters of several engines, by label, in Prometheus' text format: a server's /metrics."""
     pieces: List[bytes] = []
