@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 20, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256 };
+enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 20, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -251,6 +251,18 @@ static void take_workspace(sett_product *x)
     x->workspace += x->workspace ? LEFT_BYTES : 0;
 }
 
+/* All of a plan but its kernels. */
+static sett_status plan_for(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product *x, sett_error *err)
+{
+    sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
+    x->max_m = max_m;
+    x->by_tma = !s && takes_tma(&x->p, target);
+    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
+    if (x->by_tma)
+        x->facts = facts_of(&x->p);
+    return s;
+}
+
 static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)
 {
     for (int i = 0; i < x->n_kernels; i++) {
@@ -275,20 +287,16 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     if (!plan || !bytes)
         return fail(err, SETT_E_ARGUMENT, function, "there is no place for the plan, or for the bytes of its workspace");
     *plan = NULL, *bytes = 0;
-    if (max_m < 0 || max_m > INT_MAX - 1024)
-        return fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, INT_MAX - 1024);
+    if (max_m < 0 || max_m > MOST_M)
+        return fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, MOST_M);
     on = on == SETT_DEFAULT_DEVICE ? sett_default_device(e) : on;
     if (sett_device_target(e, on, target, sizeof target) < 0)
         return fail(err, SETT_E_NO_DEVICE, function, "the engine has no device %d", on);
     sett_product *x = calloc(1, sizeof *x);
     if (!x)
         return fail(err, SETT_E_MEMORY, function, "no memory");
-    x->device = on, x->max_m = max_m;
-    sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
-    x->by_tma = !s && takes_tma(&x->p, target);
-    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
-    if (x->by_tma)
-        x->facts = facts_of(&x->p);
+    x->device = on;
+    sett_status s = plan_for(function, given, max_m, target, x, err);
     if (!s)
         s = load(e, x, target, err);
     if (s) {
@@ -298,6 +306,13 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     take_workspace(x);
     *plan = x, *bytes = x->workspace;
     return SETT_OK;
+}
+
+void sett_product_query(const sett_product *x, sett_product_problem *to)
+{
+    const size_t given = to->size;
+    memcpy(to, &x->p, given < sizeof x->p ? given : sizeof x->p);
+    to->size = given;
 }
 
 void sett_product_free(sett_product *x)
@@ -437,4 +452,13 @@ int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
     return snprintf(text, size, "gemm_wgmma bm=%d bn=%d: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
         wgmma_of(x, w.kernel)->tuning.bn, w.workers, w.streamed, (long long)w.tiles, w.us);
+}
+
+int sett_product_explain_for(const sett_product_problem *given, const char *target, int m, char *text, size_t size, sett_error *err)
+{
+    static const char function[] = "sett_product_explain_for";
+    sett_product x = {.n_kernels = 0};
+    if (m < 0 || m > MOST_M)
+        return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d", m, MOST_M), -1;
+    return plan_for(function, given, m, target ? target : "sm_90a", &x, err) ? -1 : sett_product_explain(&x, m, text, size);
 }

@@ -221,6 +221,34 @@ START_TEST(kernels_of_a_problem)
 }
 END_TEST
 
+/* What a plan says of itself, and what is said without one. */
+START_TEST(explained)
+{
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 256, .k = 512}, odd = {.size = sizeof odd, .dtype = SETT_BF16, .n = 255, .k = 512};
+    sett_product_problem settled = {.size = sizeof settled}, first = {.size = offsetof(sett_product_problem, b), .b = SETT_I8};
+    char of_plan[200], alone[200], target[32];
+    planned x = prepare(&p, 300);
+    sett_product_query(x.plan, &settled);
+    ck_assert(settled.size == sizeof settled && settled.b == SETT_BF16 && settled.d == SETT_BF16 && settled.lda == 512 && settled.ldb == 512 && settled.ldd == 256 && settled.align == 16);
+    ck_assert(settled.batch_a == 300 * 512 && settled.batch_d == 300 * 256);
+    sett_product_query(x.plan, &first);
+    ck_assert(first.dtype == SETT_BF16 && first.b == SETT_I8 && first.size == offsetof(sett_product_problem, b));
+    ck_assert_int_gt(sett_device_target(r.e, r.stream.device, target, sizeof target), 0);
+    for (int m = 0; m <= 300; m += 50) {
+        ck_assert_int_eq(sett_product_explain(x.plan, m, of_plan, sizeof of_plan), (int)strlen(of_plan));
+        ck_assert_int_eq(sett_product_explain_for(&p, target, m, alone, sizeof alone, &err), (int)strlen(alone));
+        ck_assert_str_eq(of_plan, alone);
+    }
+    ck_assert_int_gt(sett_product_explain_for(&p, NULL, 4096, alone, 15, &err), 20);
+    ck_assert_str_eq(alone, "gemm_wgmma bm=");
+    ck_assert_int_gt(sett_product_explain_for(&odd, "sm_90a", 64, alone, sizeof alone, &err), 0);
+    ck_assert_msg(!strncmp(alone, "gemm_mma bm=", 12), "%s", alone);
+    ck_assert_int_eq(sett_product_explain_for(&p, "sm_90a", -1, alone, sizeof alone, &err), -1);
+    ck_assert_str_eq(err.text, "sett_product_explain_for: m is -1: from 0 to 2147482623");
+    drop_plan(&x);
+}
+END_TEST
+
 /* ---- the bits of a row ---------------------------------------------------------------------------------------- */
 static void *random_bf16(size_t n, unsigned seed)
 {
@@ -345,6 +373,7 @@ Suite *product_suite(void)
     tcase_add_test(t, terms_of_a_product);
     tcase_add_test(t, choices);
     tcase_add_test(t, kernels_of_a_problem);
+    tcase_add_test(t, explained);
     tcase_add_test(t, batch_invariant);
     tcase_add_test(t, extents_of_0);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
