@@ -31,7 +31,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
-        if ((!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
+        if (!f.tile[i].ping_pong && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
             f.tile[f.n_tiles++] = f.tile[i];
     if (tune->m && f.n_tiles) {
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];

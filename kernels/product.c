@@ -170,7 +170,8 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = !p->batch_invariant, .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1}, .terms = p->terms}};
+                .residual = p->residual, .stream_k = !p->batch_invariant && !f.tile[i].ping_pong,
+                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -438,7 +439,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     if (p->scaled)
         add_vector(&l, p, o->sa, SETT_F32, m), add_vector(&l, p, o->sb, SETT_F32, p->n);
     add_terms(&l, p, m, o);
-    if (x->by_tma && !p->batch_invariant && w.kernel < x->n_tiles)
+    if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
         add_stream(&l, x, workspace, &w);
     return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
 }
@@ -450,8 +451,8 @@ int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
         return snprintf(text, size, "gemm_few_rows");
     if (!x->by_tma)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
-    return snprintf(text, size, "gemm_wgmma bm=%d bn=%d: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
-        wgmma_of(x, w.kernel)->tuning.bn, w.workers, w.streamed, (long long)w.tiles, w.us);
+    return snprintf(text, size, "gemm_wgmma bm=%d bn=%d%s: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
+        wgmma_of(x, w.kernel)->tuning.bn, wgmma_of(x, w.kernel)->tuning.ping_pong ? " ping_pong=1" : "", w.workers, w.streamed, (long long)w.tiles, w.us);
 }
 
 int sett_product_explain_for(const sett_product_problem *given, const char *target, int m, char *text, size_t size, sett_error *err)

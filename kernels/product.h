@@ -17,6 +17,7 @@ typedef struct product_facts {
     int n_tiles;
     struct product_tile {
         int bm, bn, columns; /* rows of A, of B; columns of D */
+        bool ping_pong;      /* its stores take no time, and K is not dealt */
     } tile[PRODUCT_TILES];
 } product_facts;
 

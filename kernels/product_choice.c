@@ -7,13 +7,15 @@
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 17,
+static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600,
                     MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.009 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */;
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64 };
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64, SMALL_K = 32 /* tiles */ };
 
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
-static const struct product_tile usual[] = {{32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {80, 128, 128}, {96, 128, 128}, {128, 128, 128}, {144, 128, 128}, {160, 128, 128}};
-static const struct product_tile gated[] = {{32, 128, 64}, {64, 128, 64}, {64, 256, 128}, {80, 256, 128}, {96, 256, 128}, {112, 256, 128}, {128, 256, 128}};
+static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false},
+    {128, 128, 128, true}, {144, 128, 128, false}, {160, 128, 128, false}};
+static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},
+    {128, 256, 128, false}};
 
 static double least(double x, double y)
 {
@@ -52,7 +54,7 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
     const double active = (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
     const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
-    const double compute = k_tiles * k_tile_cycles(f, t, active) + TILE * rounds + meet;
+    const double compute = k_tiles * k_tile_cycles(f, t, active) + (t->ping_pong ? 0 : TILE) * rounds + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
     const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
@@ -94,7 +96,7 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         const int64_t tiles = ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);
         consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
-        if (!f->streams)
+        if (!f->streams || t->ping_pong)
             continue;
         if (2 * tiles <= at_once && tiles % together == 0 && at_once / tiles * LEAST <= f->k_tiles) /* each tile by as many as there are */
             consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)(at_once / tiles * tiles), .streamed = (int)tiles}, &best);
@@ -125,6 +127,9 @@ void sett__product_tiles(product_facts *f, bool swiglu, int most_tiles)
 {
     f->n_tiles = swiglu ? sizeof gated / sizeof *gated : sizeof usual / sizeof *usual;
     memcpy(f->tile, swiglu ? gated : usual, swiglu ? sizeof gated : sizeof usual);
+    for (int i = f->n_tiles - 1; i >= 0; i--)
+        if (f->tile[i].ping_pong && f->k_tiles > SMALL_K) /* a store is little beside so many K tiles, and shares of K gain more */
+            without(f, i);
     while (f->n_tiles > most_tiles) {
         int least_needed = 0;
         double best = HUGE_VAL;
