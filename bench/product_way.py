@@ -10,6 +10,7 @@ import torch
 from gpu import GPU
 
 import sett
+from sett._product import kernels_of
 
 PACK = os.environ.get("BENCH_PACK", os.path.join(tempfile.gettempdir(), "products.settpack"))
 
@@ -27,7 +28,9 @@ class Recorder:
         self.engine = sett.Engine(cache_dir=self.folder.name)
 
     def compile(self, family, **options):
-        kernel = self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options)
+        return self.note(self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options))
+
+    def note(self, kernel):
         self.keys[kernel.key] = kernel
         return kernel
 
@@ -42,23 +45,29 @@ class Recorder:
 
 
 class Product:
-    """C = A B^T of one (N,K), its types and its epilogue, for any M up to max_m. invariant: a row has the same bits for every M.
-
-    Today it is sett_gemm_wgmma, whose tile is chosen by M and N, and which is invariant as it is."""
+    """C = A B^T of one (N,K), its types and its epilogue, for any M up to max_m: a sett.Product. invariant: a row has the same bits for every M."""
 
     def __init__(self, engine, n, k, dtype="bf16", max_m=8192, early=False, invariant=False, **epilogue):
-        self.engine, self.n, self.k, self.max_m = engine, n, k, max_m
-        self.options = {"dtype": dtype, "no_pdl": int(not early), **epilogue}
+        self.engine, self.max_m = engine, max_m
+        self.problem = {"n": n, "k": k, "dtype": dtype, "no_pdl": int(not early), "batch_invariant": int(invariant), **epilogue}
+
+    @functools.cached_property
+    def product(self):
+        return sett.Product(**self.problem, max_m=self.max_m, engine=self.engine)
 
     def kernel(self, m):
-        """What a launch of so many rows is by; compiled, or found in the pack, at the first use of its tile."""
-        return self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **self.options)
+        """Loads all of its kernels, for any m; a recorder notes them."""
+        if isinstance(self.engine, Recorder):
+            for kernel in kernels_of(self.engine.engine, "sm_90a", self.problem):
+                self.engine.note(kernel)
+        else:
+            self.product.prepare()  # what is captured later allocates nothing
 
     def bind(self, m, a, b, out, residual=None, bias=None):
         """A call that launches for these tensors."""
-        kernel = self.kernel(m)
-        have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias}
-        return kernel.prepare(**{p.name: have[p.name] for p in kernel.params})
+        self.kernel(m)
+        terms = {name: value for name, value in (("r", residual), ("bias", bias)) if value is not None and self.problem.get({"r": "residual"}.get(name, name))}
+        return functools.partial(self.product, a, b, out, **terms)
 
     def run(self, m, a, b, out, **more):
         self.bind(m, a, b, out, **more)()

@@ -134,6 +134,8 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     const int deep = x->p.batch > 1;
     const int64_t row = b->stride[deep], col = b->stride[deep + 1], apart = f->major ? col : row, one = f->major ? row : col;
     const bool many = f->rows > 1, wide = f->cols > 1;
+    if (!f->rows || !f->cols) /* which producers give any strides */
+        return 0;
     if ((f->major ? many : wide) && one != 1)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product beside each other: %c_major is %d", f->major ? "rows" : "columns",
             (long long)one, f->option == 'a' || f->option == 'b' ? f->option : 'a', f->major);

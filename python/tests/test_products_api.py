@@ -2,6 +2,7 @@
 """sett.Product on the CPU engine: results beside NumPy's, how operands lie, workspaces, what is refused."""
 
 import gc
+import importlib.util
 import threading
 
 import numpy as np
@@ -94,6 +95,28 @@ class Results(Case):
         p = sett.Product.of(a, b, out, r, device=sett.CPU, engine=engine(), batch_invariant=1)
         self.assertEqual({n: p.problem[n] for n in ("dtype", "b", "d", "residual", "batch_invariant")}, {"dtype": "f16", "b": "f16", "d": "f32", "residual": 1, "batch_invariant": 1})
         self.same(p(a, b, out, r), exact(a, b) + r)
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+class Torch(Case):
+    def test_tensors(self):
+        import torch
+
+        p = product(48, 64, "bf16", residual=1)
+        a, b, r = torch.randn(9, 64).bfloat16(), torch.randn(48, 64).bfloat16(), torch.randn(9, 48).bfloat16()
+        want = a.float() @ b.float().T + r.float()
+        for given in (None, r):
+            out = p(a, b, given, r)
+            self.assertEqual((out.dtype, tuple(out.shape), out is given), (torch.bfloat16, (9, 48), given is not None))
+            torch.testing.assert_close(out.float(), want, rtol=2e-2, atol=2e-2)
+        q = sett.Product.of(a, b, engine=engine(), max_m=9, ldd=64)
+        self.assertEqual(q(a, b).stride(), (64, 1))
+        weights = b.T.contiguous()
+        q = sett.Product.of(a, weights.T, engine=engine(), max_m=9, d="f32")
+        torch.testing.assert_close(q(a, weights.T), a.float() @ b.float().T, rtol=1e-2, atol=1e-2)
+        eights = [torch.randn(n, 64).to(torch.float8_e4m3fn) for n in (5, 48)]
+        out = product(48, 64, "f8E4M3FN", d="f32", scaled=1)(*eights, sa=torch.full((5,), 2.0), sb=torch.full((48,), 0.5))
+        torch.testing.assert_close(out, eights[0].float() @ eights[1].float().T, rtol=1e-2, atol=1e-1)
 
 
 class Members(Case):
