@@ -156,7 +156,7 @@ def epilogues(engine, _):
         right = {"": c, "bias + gelu": gelu(c + s.bias, approximate="tanh"), "residual": c + s.r, "swiglu": gated(c)}
         return {PEER: c} | {f"{who}, {name}" if name else who: value for who in (OURS, "torch") for name, value in right.items()}
 
-    mine = {OURS: ours(engine, m, n, k), f"{OURS}, bias + gelu": ours(engine, m, n, k, bias=1, gelu=1), f"{OURS}, residual": ours(engine, m, n, k, residual=1),
+    mine = {OURS: ours(engine, m, n, k), f"{OURS}, bias + gelu": ours(engine, m, n, k, bias=1, activation="gelu_tanh"), f"{OURS}, residual": ours(engine, m, n, k, residual=1),
         f"{OURS}, swiglu": ours(engine, m, n // 2, k, out="half", swiglu=1)}
     peers = {PEER: mm, "torch, bias + gelu": lambda s: lambda: torch._addmm_activation(s.bias, s.a, s.b.T, use_gelu=True, out=s.out),
         "torch, residual": lambda s: lambda: torch.addmm(s.r, s.a, s.b.T, out=s.out), "torch, swiglu": lambda s: lambda: gated(torch.mm(s.a, s.b.T, out=s.out))}

@@ -28,11 +28,14 @@ class Recorder:
         self.engine = sett.Engine(cache_dir=self.folder.name)
 
     def compile(self, family, **options):
-        return self.note(self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options))
-
-    def note(self, kernel):
+        kernel = self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options)
         self.keys[kernel.key] = kernel
         return kernel
+
+    def record(self, n, k, problem):
+        """All kernels of a product."""
+        for kernel in kernels_of(self.engine, self.engine.target() if GPU else "sm_90a", {"n": n, "k": k, **problem}):
+            self.keys[kernel.key] = kernel
 
     def write(self, path):
         keys = list(self.keys)
@@ -48,26 +51,24 @@ class Product:
     """C = A B^T of one (N,K), its types and its epilogue, for any M up to max_m: a sett.Product. invariant: a row has the same bits for every M."""
 
     def __init__(self, engine, n, k, dtype="bf16", max_m=8192, early=False, invariant=False, **epilogue):
-        self.engine, self.max_m = engine, max_m
-        self.problem = {"n": n, "k": k, "dtype": dtype, "no_pdl": int(not early), "batch_invariant": int(invariant), **epilogue}
+        self.engine, self.n, self.k, self.max_m = engine, n, k, max_m
+        self.problem = {"dtype": dtype, "no_pdl": int(not early), "batch_invariant": int(invariant), **epilogue}
+        self.product = None
 
-    @functools.cached_property
-    def product(self):
-        return sett.Product(**self.problem, max_m=self.max_m, engine=self.engine)
+    def made(self):
+        if self.product is None:
+            self.product = sett.Product(self.n, self.k, max_m=self.max_m, engine=self.engine, **self.problem)
+            self.product.prepare()  # what is captured later allocates nothing
+        return self.product
 
     def kernel(self, m):
-        """Loads all of its kernels, for any m; a recorder notes them."""
-        if isinstance(self.engine, Recorder):
-            for kernel in kernels_of(self.engine.engine, "sm_90a", self.problem):
-                self.engine.note(kernel)
-        else:
-            self.product.prepare()  # what is captured later allocates nothing
+        """Loads all of its kernels, whatever m is; a recorder notes them."""
+        return self.engine.record(self.n, self.k, self.problem) if isinstance(self.engine, Recorder) else self.made()
 
     def bind(self, m, a, b, out, residual=None, bias=None):
         """A call that launches for these tensors."""
-        self.kernel(m)
-        terms = {name: value for name, value in (("r", residual), ("bias", bias)) if value is not None and self.problem.get({"r": "residual"}.get(name, name))}
-        return functools.partial(self.product, a, b, out, **terms)
+        terms = {name: value for name, term, value in (("r", "residual", residual), ("bias", "bias", bias)) if self.problem.get(term)}
+        return functools.partial(self.made(), a, b, out, **terms)
 
     def run(self, m, a, b, out, **more):
         self.bind(m, a, b, out, **more)()

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "epilogue.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { WARP = 32, LEAVES = 16 /* most modes beside each other of a thread's part of a tensor */ };
 
 sett_tensor *sett_epilogue_partition_at(sett_site site, const sett_epilogue_tile *p, sett_tensor *whole)
 {
@@ -15,6 +18,58 @@ sett_tensor *sett_epilogue_partition_at(sett_site site, const sett_epilogue_tile
         sett_fail_at(site, p->b, SETT_E_RANK, "sett_epilogue_partition", text);
     }
     return p->partition(site, p, whole);
+}
+
+/* ---- options --------------------------------------------------------------------------------------- */
+enum { GATED = 1, INTEGER = 2 /* what a term cannot be with: .swiglu; C of i32 */ };
+typedef struct term {
+    const char *name;
+    int value, most, not_with;
+} term;
+enum { TERMS = 10 };
+
+static void list_terms(const sett_gemm_terms *t, term list[TERMS])
+{
+    const term all[TERMS] = {{"alpha", t->alpha, 1, INTEGER}, {"scale", t->scale, 1, INTEGER}, {"bias", t->bias, 1, GATED | INTEGER}, {"softcap", t->softcap, 1, GATED | INTEGER},
+        {"aux", t->aux, 1, GATED | INTEGER}, {"activation", (int)t->activation, SETT_ACTIVATION_SILU, GATED | INTEGER}, {"beta", t->beta, 1, INTEGER},
+        {"clamp", t->clamp, 1, INTEGER}, {"quantise", t->quantise, 1, 0}, {"amax", t->amax, 2, INTEGER}};
+    memcpy(list, all, sizeof all);
+}
+
+bool sett__has_terms(const sett_gemm_terms *t)
+{
+    static const sett_gemm_terms none = {0};
+    return memcmp(t, &none, sizeof none) != 0;
+}
+
+static bool is_byte(sett_dtype t)
+{
+    return sett_dtype_bits(t) == 8;
+}
+
+void sett__check_epilogue(const epilogue_options *o, choice *c)
+{
+    term list[TERMS];
+    list_terms(o->named, list);
+    if (o->named->activation < 0 || o->named->activation > SETT_ACTIVATION_SILU)
+        REFUSE(c, ".activation is %d: none, relu, gelu, gelu_tanh or silu (sett_activation)", (int)o->named->activation);
+    sett__in_range(c, "scaled", o->scaled, 0, 1);
+    sett__in_range(c, "swiglu", o->swiglu, 0, 1);
+    sett__in_range(c, "residual", o->residual, 0, 1);
+    for (int i = 0; i < TERMS; i++)
+        sett__in_range(c, list[i].name, list[i].value, 0, list[i].most);
+    if (o->swiglu && (o->scaled || o->sums == SETT_I32))
+        REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
+    for (int i = 0; i < TERMS; i++) {
+        if (list[i].value && o->swiglu && list[i].not_with & GATED)
+            REFUSE(c, ".swiglu is 1: then .%s is 0", list[i].name);
+        if (list[i].value && o->c == SETT_I32 && list[i].not_with & INTEGER)
+            REFUSE(c, ".c is i32: with .%s it is a float, or i8", list[i].name);
+    }
+    if (o->named->beta && !o->residual)
+        REFUSE(c, ".beta is 1: .residual is 1 then, which is what it multiplies");
+    if (o->named->quantise && !is_byte(o->c))
+        REFUSE(c, ".quantise is 1: .c is f8E4M3FN, f8E5M2 or i8 then, and not %s", sett_dtype_name(o->c));
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------ */
@@ -34,31 +89,217 @@ sett_tensor *sett__operand(const product *p, const char *name, sett_dtype t, int
     return sett_param(p->b, name, t, l, .align = align);
 }
 
-static sett_tensor *vector(const product *p, const char *name, sett_val *n)
+static sett_tensor *vector(const product *p, const char *name, sett_dtype t, sett_val *n)
 {
-    return sett_param(p->b, name, SETT_F32, p->L ? sett_make_layout(p->b, T(n, p->L), T(1, stride(p, name, "", 1))) : sett_make_layout(p->b, n));
+    return sett_param(p->b, name, t, p->L ? sett_make_layout(p->b, T(n, p->L), T(1, stride(p, name, "", 1))) : sett_make_layout(p->b, n));
+}
+
+static sett_tensor *one(const product *p, const char *name)
+{
+    return sett_param(p->b, name, SETT_F32, sett_make_layout(p->b, T1(1)));
+}
+
+static sett_tensor *output(const product *p, const char *name, sett_dtype t)
+{
+    const int least = sett_dtype_bits(t) / 8;
+    return sett__operand(p, name, t, p->align_c > least ? p->align_c : least, p->M, p->N, SETT_K_MAJOR);
+}
+
+sett_dtype sett__type_beside(sett_dtype c)
+{
+    return sett__is_small_float(c) ? c : SETT_F32;
 }
 
 outputs sett__outputs(const product *p)
 {
-    outputs o = {.R = p->residual ? sett__operand(p, "R", p->c, p->align_c, p->M, p->N, SETT_K_MAJOR) : NULL};
-    o.C = sett__operand(p, "C", p->c, p->align_c, p->M, p->N, SETT_K_MAJOR);
-    o.SA = p->scaled ? vector(p, "SA", p->M) : NULL;
-    o.SB = p->scaled ? vector(p, "SB", p->N) : NULL;
+    const sett_gemm_terms *t = p->of.named;
+    outputs o = {.R = p->of.residual ? output(p, "R", p->of.c) : NULL};
+    o.C = output(p, "C", p->of.c);
+    o.SA = p->of.scaled ? vector(p, "SA", SETT_F32, p->M) : NULL;
+    o.SB = p->of.scaled ? vector(p, "SB", SETT_F32, p->N) : NULL;
+    o.alpha = t->alpha ? sett_scalar(p->b, "alpha", SETT_F32) : NULL;
+    o.S = t->scale ? one(p, "S") : NULL;
+    o.BIAS = t->bias ? vector(p, "BIAS", sett__type_beside(p->of.c), p->N) : NULL;
+    o.cap = t->softcap ? sett_scalar(p->b, "cap", SETT_F32) : NULL;
+    o.AUX = t->aux ? output(p, "AUX", sett__type_beside(p->of.c)) : NULL;
+    o.beta = t->beta ? sett_scalar(p->b, "beta", SETT_F32) : NULL;
+    o.low = t->clamp ? sett_scalar(p->b, "low", SETT_F32) : NULL;
+    o.high = t->clamp ? sett_scalar(p->b, "high", SETT_F32) : NULL;
+    o.AMAX = t->amax == 2 ? vector(p, "AMAX", SETT_F32, p->M) : t->amax ? one(p, "AMAX") : NULL;
+    o.QS = t->quantise ? one(p, "QS") : NULL;
     return o;
 }
 
-/* ---- what becomes of sums -------------------------------------------------------------------------- */
 /* (M,N) of a vector, or of that of a batch; NULL of none. */
 static sett_tensor *spread(const product *p, sett_tensor *v, sett_val *l, int by_row)
 {
     return v ? sett_composition(l ? sett_slice(v, ALL, l) : v, sett_make_layout(p->b, T(p->M, p->N), T(by_row, 1 - by_row))) : NULL;
 }
 
+static sett_tensor *of_batch(sett_tensor *t, sett_val *l)
+{
+    return t && l ? sett_slice(t, ALL, ALL, l) : t;
+}
+
+/* Floats that are not negative are in the order of their bits, and NaN is above them. */
+static sett_tensor *as_bits(sett_tensor *t)
+{
+    return sett_recast_tensor(t, SETT_I32);
+}
+
 terms sett__terms(const product *p, const outputs *o, sett_val *l)
 {
-    return (terms){.by_row = spread(p, o->SA, l, 1), .by_column = spread(p, o->SB, l, 0), .residual = o->R && l ? sett_slice(o->R, ALL, ALL, l) : o->R,
-        .extent = sett_tuple(p->b, p->M, p->N), .crd = sett_identity_tensor(p->b, p->M, p->N), .b = p->b};
+    terms s = {.of = p->of, .to = *o, .b = p->b, .extent = sett_tuple(p->b, p->M, p->N), .crd = sett_identity_tensor(p->b, p->M, p->N)};
+    s.by_row = spread(p, o->SA, l, 1);
+    s.by_column = spread(p, o->SB, l, 0);
+    s.bias = spread(p, o->BIAS, l, 0);
+    s.residual = of_batch(o->R, l);
+    s.aux = of_batch(o->AUX, l);
+    s.amax = p->of.named->amax == 2 ? as_bits(spread(p, o->AMAX, l, 1)) : NULL;
+    return s;
+}
+
+/* ---- vectors -------------------------------------------------------------------------------------- */
+/* Of a thread's part of a vector that is spread over (M,N), a coordinate: ALL where a mode leads from element to element, else 0. */
+static sett_arg distinct(sett_build *b, sett_arg stride)
+{
+    sett_arg kid[LEAVES];
+    if (stride.kind != SETT_NODE)
+        return stride.kind == SETT_INT && !stride.u.i ? sett_arg_i(0) : ALL;
+    for (int i = 0; i < stride.rank && i < LEAVES; i++)
+        kid[i] = distinct(b, stride.u.kid[i]);
+    return sett_arg_keep(b, sett_arg_n(stride.rank, kid));
+}
+
+/* Its shape with 1 where that is 0, so that it can be repeated to its shape. */
+static sett_arg narrow(sett_build *b, sett_arg shape, sett_arg at)
+{
+    sett_arg kid[LEAVES];
+    if (at.kind != SETT_NODE)
+        return at.kind == SETT_INT ? sett_arg_i(1) : shape;
+    for (int i = 0; i < at.rank && i < LEAVES; i++)
+        kid[i] = narrow(b, shape.u.kid[i], at.u.kid[i]);
+    return sett_arg_keep(b, sett_arg_n(at.rank, kid));
+}
+
+/* Each element that the thread needs is loaded once. */
+static sett_val *load_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out, sett_arg extent)
+{
+    sett_tensor *whole = sett_epilogue_partition(at, spread_out), *crd = sett_epilogue_partition(at, s->crd);
+    const sett_arg each = distinct(s->b, sett_stride(whole)), shape = sett_shape(whole);
+    sett_val *x = sett_to(sett_load(sett_slice(whole, each), .pred = sett_elem_less(sett_slice(crd, each), extent)), SETT_F32);
+    return sett_rank(x) ? sett_broadcast_to(sett_reshape(x, narrow(s->b, shape, each)), shape) : x;
+}
+
+static sett_val *load_row_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out)
+{
+    return load_vector(s, at, spread_out, sett_tuple(s->b, sett_get(s->extent, 0), INT_MAX));
+}
+
+/* *held: that of the call before. */
+static sett_val *load_column_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out, sett_val **held)
+{
+    if (!at->same_columns)
+        *held = load_vector(s, at, spread_out, sett_tuple(s->b, INT_MAX, sett_get(s->extent, 1)));
+    return *held;
+}
+
+/* ---- what is the same for all elements ------------------------------------------------------------- */
+void sett__epilogue_begin(terms *s)
+{
+    const outputs *to = &s->to;
+    s->factor = to->alpha;
+    if (to->S)
+        s->factor = to->alpha ? sett_mul(to->alpha, sett_at(to->S, 0)) : sett_at(to->S, 0);
+    s->per_cap = to->cap ? sett_rcp(to->cap) : NULL;
+    s->quantum = to->QS ? sett_at(to->QS, 0) : NULL;
+    s->most = to->AMAX && !s->amax ? sett_var(s->b, SETT_I32, 0) : NULL;
+}
+
+void sett__epilogue_end(const terms *s)
+{
+    if (!s->most)
+        return;
+    sett_val *x = sett_warp_reduce(sett_at(s->most, 0), SETT_MAX, WARP);
+    sett_if (s->b, sett_and(sett_eq(sett_lane_idx(s->b), 0), sett_gt(x, 0)))
+        sett_atomic_max(as_bits(s->to.AMAX), x, 0);
+}
+
+/* ---- terms ----------------------------------------------------------------------------------------- */
+sett_val *sett__up(const terms *s, sett_val *x)
+{
+    return s->factor ? sett_mul(sett_to(x, SETT_F32), s->factor) : x;
+}
+
+sett_val *sett__gate(const terms *s, sett_val *sums)
+{
+    return sett__silu(sett__up(s, sums));
+}
+
+/* x Phi(x) = max(x, 0) - |x| erfc(|x| / sqrt 2) / 2, by Abramowitz and Stegun 7.1.26, whose erfc is within 1.5e-7. From 16 on it is nothing,
+ * and an infinite x stays out of the product. */
+static sett_val *gelu_approx(sett_val *x)
+{
+    static const double a[] = {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592};
+    sett_val *z = sett_min(sett_abs(x), 16.0), *t = sett_rcp_approx(sett_fma(z, 0.3275911 * 0.70710678118654752, 1.0)), *sum = sett_fma(t, a[0], a[1]);
+    for (int i = 2; i < 5; i++)
+        sum = sett_fma(sum, t, a[i]);
+    sett_val *half = sett_mul(sett_mul(sum, t), sett_exp2_approx(sett_mul(sett_mul(z, z), -0.72134752044448170))); /* exp(-z^2 / 2) */
+    return sett_fma(sett_mul(z, -0.5), half, sett_max(x, 0.0));
+}
+
+static sett_val *gelu_exact(sett_val *x)
+{
+    return sett_mul(sett_mul(x, 0.5), sett_add(sett_erf(sett_mul(x, 0.70710678118654752)), 1.0));
+}
+
+/* (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)) */
+static sett_val *gelu_tanh(sett_val *x)
+{
+    const double by = -2 * 0.79788456080286536 * 1.44269504088896341;
+    sett_val *power = sett_mul(x, sett_fma(sett_mul(x, x), by * 0.044715, by));
+    return sett_mul(x, sett_rcp_approx(sett_add(sett_exp2_approx(power), 1.0)));
+}
+
+static sett_val *activated(const terms *s, sett_val *x)
+{
+    switch (s->of.named->activation) {
+    case SETT_ACTIVATION_RELU:
+        return sett_max(x, 0.0);
+    case SETT_ACTIVATION_GELU:
+        return s->of.c == SETT_F32 ? gelu_exact(x) : gelu_approx(x);
+    case SETT_ACTIVATION_GELU_TANH:
+        return gelu_tanh(x);
+    case SETT_ACTIVATION_SILU:
+        return sett__silu(x);
+    default:
+        return x;
+    }
+}
+
+static sett_val *capped(const terms *s, sett_val *x)
+{
+    const bool exact = s->of.c == SETT_F32 || s->of.c == SETT_F16;
+    x = sett_mul(x, s->per_cap);
+    return sett_mul(exact ? sett_tanh(x) : sett_tanh_approx(x), s->to.cap);
+}
+
+/* Up to the activation. */
+static sett_val *inner(terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
+{
+    if (s->by_row)
+        x = sett_mul(sett_mul(sett_to(x, SETT_F32), load_row_vector(s, at, s->by_row)), load_column_vector(s, at, s->by_column, &s->column_scale));
+    if (!s->of.swiglu)
+        x = sett__up(s, x);
+    if (sett__has_terms(s->of.named))
+        x = sett_to(x, SETT_F32);
+    if (s->bias)
+        x = sett_add(x, load_column_vector(s, at, s->bias, &s->column_bias));
+    if (s->per_cap)
+        x = capped(s, x);
+    if (s->aux)
+        sett_store(sett_epilogue_partition(at, s->aux), sett_to(x, sett_tensor_dtype(s->aux)), .pred = in);
+    return activated(s, x);
 }
 
 /* What the caller's epilogue makes of the sums; where that is of no use, the build has an error of the caller's line. */
@@ -81,17 +322,60 @@ static bool is_integer(const sett_tensor *t)
     return sett_tensor_dtype(t) == SETT_I32 || sett_tensor_dtype(t) == SETT_I8;
 }
 
-sett_val *sett__epilogue(const sett_epilogue_tile *at, sett_val *acc, void *user)
+static sett_val *with_residual(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
 {
-    const terms *s = user;
-    sett_val *in = sett_elem_less(sett_epilogue_partition(at, s->crd), s->extent), *x = acc;
-    if (s->by_row)
-        x = sett_mul(sett_mul(sett_to(x, SETT_F32), sett_load(sett_epilogue_partition(at, s->by_row), .pred = in)), sett_load(sett_epilogue_partition(at, s->by_column), .pred = in));
+    const sett_dtype in_which = is_integer(s->residual) && sett_val_dtype(x) == SETT_I32 ? SETT_I32 : SETT_F32;
+    sett_val *r = sett_to(sett_load(sett_epilogue_partition(at, s->residual), .pred = in), in_which);
+    return sett_add(sett_to(x, in_which), s->to.beta ? sett_mul(r, s->to.beta) : r);
+}
+
+/* ---- the greatest ---------------------------------------------------------------------------------- */
+/* bits: of a row's elements that are nowhere 0, which is below all. One lane of those that have a row tells it. */
+static void tell_rows(const terms *s, const sett_epilogue_tile *at, sett_val *bits)
+{
+    sett_tensor *whole = sett_epilogue_partition(at, s->amax);
+    const sett_arg rows = distinct(s->b, sett_stride(whole));
+    sett_val *x = sett_reduce_by(bits, SETT_MAX, 0, rows);
+    for (int bit = 1; bit < WARP; bit *= 2)
+        if (at->same_rows & bit)
+            x = sett_max(x, sett_shuffle_sync_bfly(x, bit, WARP));
+    sett_tensor *each = sett_slice(whole, rows);
+    sett_val *tells = sett_gt(x, 0);
+    if (at->same_rows)
+        tells = sett_and(tells, sett_eq(sett_and(sett_lane_idx(s->b), at->same_rows), 0));
+    if (sett_rank(x))
+        sett_atomic_if(sett_reshape(tells, sett_shape(each)), each, SETT_ATOMIC_MAX, sett_reshape(x, sett_shape(each)), ALL);
+    else
+        sett_atomic_if(tells, each, SETT_ATOMIC_MAX, x, 0);
+}
+
+static void tell(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
+{
+    sett_val *bits = sett_where(in, sett_and(sett_bitcast(x, SETT_I32), INT_MAX), 0);
+    if (s->most)
+        sett_set(s->most, sett_max(sett_at(s->most, 0), sett_reduce(bits, SETT_MAX, 0)), 0);
+    else
+        tell_rows(s, at, bits);
+}
+
+/* ---- all together ---------------------------------------------------------------------------------- */
+sett_val *sett__epilogue(const sett_epilogue_tile *at, sett_val *acc, terms *s)
+{
+    sett_val *in = sett_elem_less(sett_epilogue_partition(at, s->crd), s->extent), *x = inner(s, at, acc, in);
     if (s->then)
         x = called(s, at, x);
-    if (s->residual) {
-        const sett_dtype in_which = is_integer(s->residual) && sett_val_dtype(x) == SETT_I32 ? SETT_I32 : SETT_F32;
-        x = sett_add(sett_to(x, in_which), sett_to(sett_load(sett_epilogue_partition(at, s->residual), .pred = in), in_which));
-    }
-    return x;
+    if (s->residual)
+        x = with_residual(s, at, x, in);
+    if (s->to.low)
+        x = sett_clamp(sett_to(x, SETT_F32), s->to.low, s->to.high);
+    if (s->to.AMAX)
+        tell(s, at, sett_to(x, SETT_F32), in);
+    return s->quantum ? sett_mul(sett_to(x, SETT_F32), s->quantum) : x;
+}
+
+sett_val *sett__rounded(sett_val *x, sett_dtype c)
+{
+    if (c != SETT_I8)
+        return sett_to(x, c);
+    return sett_val_dtype(x) == SETT_I32 ? sett_to(sett_max(sett_min(x, INT8_MAX), INT8_MIN), c) : sett_to(sett_roundeven(x), c);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a product's sums, whichever kernel makes them: the named terms of its options, then the caller's function. */
+/* What becomes of a product's sums, whichever kernel makes them: the named terms of its options, and the caller's function. */
 #ifndef EPILOGUE_H
 #define EPILOGUE_H
 #include "kernels.h"
@@ -10,35 +10,68 @@ struct sett_epilogue_tile {
     sett_val *batch; /* of a product of batches: which of them; else NULL */
     /* The part of an (M,N) tensor whose elements the sums are, in their shape. */
     sett_tensor *(*partition)(sett_site, const sett_epilogue_tile *, sett_tensor *whole);
+    bool same_columns; /* as the call before, in the same block of C, had */
+    int same_rows;     /* bits of a lane's number: lanes that differ in these alone have the same rows, and all of them are there; 0 is right always */
 };
+
+/* ---- options --------------------------------------------------------------------------------------- */
+/* The members of .terms as parameters of a family of such options. */
+#define TERM_PARAM(type_, member_) SETT_FAMILY_PARAM_NAMED(#member_, type_, terms.member_)
+#define TERM_PARAMS(type_) \
+    TERM_PARAM(type_, alpha), TERM_PARAM(type_, scale), TERM_PARAM(type_, bias), TERM_PARAM(type_, softcap), TERM_PARAM(type_, aux), TERM_PARAM(type_, activation), \
+        TERM_PARAM(type_, beta), TERM_PARAM(type_, clamp), TERM_PARAM(type_, quantise), TERM_PARAM(type_, amax)
+
+/* What an epilogue depends on. */
+typedef struct epilogue_options {
+    const sett_gemm_terms *named;
+    int scaled, residual, swiglu; /* options */
+    sett_dtype sums, c;           /* sums: of A and B, so f32 or i32 */
+} epilogue_options;
+/* Refuses what cannot be. */
+void sett__check_epilogue(const epilogue_options *, choice *);
+/* Does it compute in Float32 whatever the sums are? */
+bool sett__has_terms(const sett_gemm_terms *);
 
 /* ---- parameters ------------------------------------------------------------------------------------ */
 /* A product, as its parameters are declared. */
 typedef struct product {
     sett_build *b;
     sett_val *M, *N, *L; /* L: how many batches; NULL: one, of two modes */
-    sett_dtype c;
-    int align_c;          /* bytes that rows of R and C begin at */
-    int scaled, residual; /* options */
-    bool wide;            /* strides have 64 bits in the kernel, so that operands may span more than 2^31 elements */
+    int align_c;         /* bytes that rows of R, C and AUX begin at, or one element */
+    bool wide;           /* strides have 64 bits in the kernel, so that operands may span more than 2^31 elements */
+    epilogue_options of;
 } product;
 
 /* A parameter (rows,cols), or (rows,cols,L), of which one mode is contiguous. Rows lie as far apart as the symbol L and its name says,
  * batches as far as that and "2": A is (M,K,L):(LA,1,LA2). */
 sett_tensor *sett__operand(const product *, const char *name, sett_dtype, int align, sett_val *rows, sett_val *cols, sett_major);
 
+/* The type of BIAS and AUX, by that of C. */
+sett_dtype sett__type_beside(sett_dtype c);
+
 /* What stands behind A and B, in this order; NULL: the options have none. */
 typedef struct outputs {
     sett_tensor *R, *C, *SA, *SB;
+    sett_val *alpha;
+    sett_tensor *S, *BIAS;
+    sett_val *cap;
+    sett_tensor *AUX;
+    sett_val *beta, *low, *high;
+    sett_tensor *AMAX, *QS;
 } outputs;
 outputs sett__outputs(const product *);
 
 /* ---- what becomes of sums -------------------------------------------------------------------------- */
-/* R + acc SA[row] SB[column], of what there is; a coordinate past the edges has neither, and is not stored. */
+/* A coordinate past the edges has none of what is read, and is not stored. */
 typedef struct terms {
-    sett_tensor *by_row, *by_column, *residual, *crd; /* (M,N) each */
+    epilogue_options of;
+    outputs to; /* as parameters */
+    sett_tensor *by_row, *by_column, *bias, *residual, *aux, *amax, *crd; /* (M,N) each, of the batch; amax: NULL but of rows, in Int32 */
     sett_arg extent;
-    sett_gemm_epilogue then; /* the caller's */
+    sett_val *factor, *per_cap, *quantum; /* of all elements: sett__epilogue_begin() */
+    sett_tensor *most;                    /* of this thread so far, in Int32 */
+    sett_val *column_scale, *column_bias; /* of the columns of the last call */
+    sett_gemm_epilogue then;              /* the caller's */
     void *user;
     sett_build *b;
     sett_site site; /* of the caller's line */
@@ -47,6 +80,15 @@ typedef struct terms {
 /* Those of the outputs, of batch l; NULL: there is one. Who makes them adds the caller's function. */
 terms sett__terms(const product *, const outputs *, sett_val *l);
 
-/* A sett_gemm_epilogue, whose user data are terms. */
-sett_val *sett__epilogue(const sett_epilogue_tile *, sett_val *sums, void *terms);
+/* Before the first of the sums and behind the last, of all threads that have any, whole warps: what is the same for all elements is read once,
+ * and what is said of all of them is told once. */
+void sett__epilogue_begin(terms *);
+void sett__epilogue_end(const terms *);
+/* Of .swiglu the factors of what sett__epilogue() is given: silu of a gate's sums, and those of up. */
+sett_val *sett__gate(const terms *, sett_val *sums);
+sett_val *sett__up(const terms *, sett_val *sums);
+/* What is stored of the sums, before it is rounded. */
+sett_val *sett__epilogue(const sett_epilogue_tile *, sett_val *sums, terms *);
+/* Converted to C's type; an integer of 8 bits is the nearest. */
+sett_val *sett__rounded(sett_val *, sett_dtype c);
 #endif

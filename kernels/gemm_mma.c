@@ -55,9 +55,9 @@ static void check_types(sett_gemm_mma_options *o, choice *c)
     o->b = o->b ? o->b : t;
     if (o->b != t && !(is_fp8(t) && is_fp8(o->b)))
         REFUSE(c, ".b is %s: %s", sett_dtype_name(o->b), is_fp8(t) ? "f8E4M3FN or f8E5M2" : "it differs from .dtype among f8E4M3FN and f8E5M2 alone");
-    o->c = o->c ? o->c : t == SETT_F16 || t == SETT_F32 ? t : ints && !o->scaled ? SETT_I32 : SETT_BF16;
-    if (!sett__is_small_float(o->c) && !is_fp8(o->c) && !(ints && (o->c == SETT_I32 || o->c == SETT_I8)))
-        REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(o->c), ints ? ", i32 or i8" : "");
+    o->c = o->c ? o->c : t == SETT_F16 || t == SETT_F32 ? t : ints && !o->scaled && !sett__has_terms(&o->terms) ? SETT_I32 : SETT_BF16;
+    if (!sett__is_small_float(o->c) && !is_fp8(o->c) && !(ints && (o->c == SETT_I32 || o->c == SETT_I8)) && !(o->c == SETT_I8 && o->terms.quantise))
+        REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(o->c), ints ? ", i32 or i8" : "; i8 with .quantise");
     if (o->c == SETT_I32 && o->scaled)
         REFUSE(c, ".c is i32: with .scaled it is a float, or i8");
     if (o->tf32 && t != SETT_F32)
@@ -73,17 +73,22 @@ static void check_align(choice *c, const char *name, int align, int least)
         REFUSE(c, ".%s is %d: an element has %d bytes", name, align, least);
 }
 
+static epilogue_options epilogue_of(const sett_gemm_mma_options *o)
+{
+    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = o->c};
+}
+
 static void check_problem(sett_gemm_mma_options *o, choice *c)
 {
     const struct {
         const char *name;
         int value;
-    } flags[] = {{"a_major", o->a_major}, {"b_major", o->b_major}, {"scaled", o->scaled}, {"swiglu", o->swiglu}, {"residual", o->residual}, {"batched", o->batched}, {"tf32", o->tf32}};
+    } flags[] = {{"a_major", o->a_major}, {"b_major", o->b_major}, {"batched", o->batched}, {"tf32", o->tf32}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
     check_types(o, c);
-    if (o->swiglu && (o->scaled || o->dtype == SETT_I8))
-        REFUSE(c, ".swiglu is 1: %s", o->scaled ? "then .scaled is 0" : ".dtype is a float then");
+    const epilogue_options e = epilogue_of(o);
+    sett__check_epilogue(&e, c);
     if (*c->why)
         return;
     sett__either(&o->align, 16);
@@ -239,29 +244,30 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 }
 
 /* The sums of part i; of .swiglu silu(gate) up: as many parts further on. */
-static sett_val *values_of(const mma_tile *t, int i)
+static sett_val *values_of(const mma_tile *t, const terms *s, int i)
 {
     sett_val *x = sett_load(part_of(t, t->acc, i));
-    return t->o->swiglu ? sett_mul(sett__silu(x), sett_load(part_of(t, t->acc, i + parts_of(t->o)))) : x;
+    return t->o->swiglu ? sett_mul(sett__gate(s, x), sett__up(s, sett_load(part_of(t, t->acc, i + parts_of(t->o))))) : x;
 }
 
-/* Converted to C's type; an integer of 8 bits is the nearest. */
-static sett_val *rounded(sett_val *x, sett_dtype c)
+/* Of fma the first threads lie along M; of tensor cores a row has four lanes. */
+static int same_rows(const sett_gemm_mma_options *o)
 {
-    if (c != SETT_I8)
-        return sett_to(x, c);
-    return sett_val_dtype(x) == SETT_I32 ? sett_to(sett_max(sett_min(x, INT8_MAX), INT8_MIN), c) : sett_to(sett_roundeven(x), c);
+    return sett__mma_by_fma(o) ? 31 & ~(sett__mma_high(o) / 4 - 1) : 3;
 }
 
 static void store(const mma_tile *t, sett_tensor *C, sett_val *batch, terms *s)
 {
-    place at = {.base = {.b = t->b, .batch = batch, .partition = partition}, .t = t};
+    place at = {.base = {.b = t->b, .batch = batch, .partition = partition, .same_rows = same_rows(t->o)}, .t = t};
     const int parts = parts_of(t->o);
+    sett__epilogue_begin(s);
     for (at.part = 0; at.part < parts; at.part++) {
         sett_tensor *to = partition(SETT_HERE, &at.base, C);
-        sett_val *x = sett__epilogue(&at.base, sett_reshape(values_of(t, at.part), sett_shape(to)), s);
-        sett_store(to, rounded(x, t->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
+        at.base.same_columns = sett__mma_by_fma(t->o) && at.part % (parts / (sett__mma_columns(t->o) / sett__mma_wide(t->o)));
+        sett_val *x = sett__epilogue(&at.base, sett_reshape(values_of(t, s, at.part), sett_shape(to)), s);
+        sett_store(to, sett__rounded(x, t->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
     }
+    sett__epilogue_end(s);
 }
 
 /* ---- the body --------------------------------------------------------------------------------------------- */
@@ -294,7 +300,7 @@ void sett_gemm_mma_with_at(sett_site site, sett_build *b, const sett_gemm_mma_op
     sett_gemm_mma_options o;
     if (!sett__kernel_options(b, &sett__gemm_mma, user, &o))
         return;
-    product p = {.b = b, .M = sett_sym(b, "M"), .c = o.c, .align_c = o.align_c, .scaled = o.scaled, .residual = o.residual, .wide = true};
+    product p = {.b = b, .M = sett_sym(b, "M"), .align_c = o.align_c, .wide = true, .of = epilogue_of(&o)};
     /* Where rows of B lie along N, those of up begin N elements behind the gate's. */
     p.N = sett_sym(b, "N", .div = o.swiglu && o.b_major ? o.align / sett__mma_bytes(o.b) : 1);
     mma_tile t = {.o = &o, .b = b, .bk = o.tuning.bk / sett__mma_bytes(o.dtype), .K = sett_sym(b, "K")};
@@ -320,5 +326,6 @@ void sett_gemm_mma(sett_build *b, const void *user)
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_mma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_mma_options, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(b), P(c), P(a_major), P(b_major), P(align), P(align_c), P(scaled), P(swiglu), P(residual), P(batched), P(tf32),
-    TUNED(bm), TUNED(bn), TUNED(bk), TUNED(stages), TUNED(warps), TUNED(m), TUNED(n)};
+    TUNED(bm), TUNED(bn), TUNED(bk), TUNED(stages), TUNED(warps), TUNED(m), TUNED(n),
+    TERM_PARAMS(sett_gemm_mma_options)};
 FAMILY_OF(gemm_mma, params, .least = "sm_80"); /* cp.async */

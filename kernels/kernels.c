@@ -10,8 +10,9 @@
 
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
     &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
+    &sett__gemm_few_rows,
     &sett__attention};
-enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 128 /* bytes */ };
+enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 256 /* bytes */ };
 
 const sett_family *sett_kernels_family(int index)
 {
@@ -100,6 +101,12 @@ int sett__row_threads(sett_dtype t, int cols)
 /* ---- options ----------------------------------------------------------------------------------------- */
 const sett_family_renamed sett__renamed[SETT__N_RENAMED] = {
     {"plain", "no_pdl"}, {"each", "vectors_per_thread"}, {"each", "values_per_thread"}, {"gated", "swiglu"}};
+
+const sett_family_word sett__words[SETT__N_WORDS] = {{"op", "add", SETT_ADD}, {"op", "sub", SETT_SUB}, {"op", "mul", SETT_MUL}, {"op", "div", SETT_DIV},
+    {"op", "floordiv", SETT_FLOORDIV}, {"op", "mod", SETT_MOD}, {"op", "min", SETT_MIN}, {"op", "max", SETT_MAX}, {"op", "and", SETT_AND}, {"op", "or", SETT_OR},
+    {"op", "xor", SETT_XOR}, {"op", "shl", SETT_SHL}, {"op", "shr", SETT_SHR}, {"op", "pow", SETT_POW}, {"op", "atan2", SETT_ATAN2}, {"op", "copysign", SETT_COPYSIGN},
+    {"op", "fmin", SETT_FMIN}, {"op", "fmax", SETT_FMAX}, {"activation", "none", SETT_ACTIVATION_NONE}, {"activation", "relu", SETT_ACTIVATION_RELU},
+    {"activation", "gelu", SETT_ACTIVATION_GELU}, {"activation", "gelu_tanh", SETT_ACTIVATION_GELU_TANH}, {"activation", "silu", SETT_ACTIVATION_SILU}};
 
 /* 90 of "sm_90a", 0 of "cpu". */
 static int sm_of(const char *target)
@@ -225,6 +232,14 @@ static bool is_type(const char *param)
     return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c");
 }
 
+static const char *word_of(const char *param, int value)
+{
+    for (int i = 0; i < SETT__N_WORDS; i++)
+        if (!strcmp(sett__words[i].param, param) && sett__words[i].value == value)
+            return sett__words[i].word;
+    return NULL;
+}
+
 /* "TEXT (dtype=bf16 cols=5120)": which kernel of the family was missed. Those that are 0 are left out. */
 static void add_options(const sett_family *f, const unsigned char *options, sett_error *err)
 {
@@ -234,8 +249,9 @@ static void add_options(const sett_family *f, const unsigned char *options, sett
         const sett_family_param *p = &f->params[i];
         int value; /* as every member here is */
         memcpy(&value, options + p->offset, sizeof value);
-        if (value && is_type(p->name))
-            at += (size_t)snprintf(words + at, sizeof words - at, "%s%s=%s", at ? " " : "", p->name, sett_dtype_name((sett_dtype)value));
+        const char *word = is_type(p->name) ? sett_dtype_name((sett_dtype)value) : word_of(p->name, value);
+        if (value && word)
+            at += (size_t)snprintf(words + at, sizeof words - at, "%s%s=%s", at ? " " : "", p->name, word);
         else if (value)
             at += (size_t)snprintf(words + at, sizeof words - at, "%s%s=%d", at ? " " : "", p->name, value);
     }

@@ -38,11 +38,15 @@ typedef struct kernel {
     size_t (*workspace)(const void *settled); /* bytes; NULL: it has none */
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
-    sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__attention;
+    sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__gemm_few_rows, sett__attention;
 
 /* Former names of options, of all families: a row is of those that have the present one. */
 enum { SETT__N_RENAMED = 4 };
 extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
+
+/* Names of options' values, of all families likewise. */
+enum { SETT__N_WORDS = 23 };
+extern const sett_family_word sett__words[SETT__N_WORDS];
 
 /* A member of .tuning, which manifests know by its own name alone. */
 #define TUNING_PARAM(type_, member_) SETT_FAMILY_PARAM_NAMED(#member_, type_, tuning.member_)
@@ -60,7 +64,9 @@ extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
         .n_params = sizeof params_ / sizeof *params_, \
         .choose = sett_kernels_choose, \
         .renamed = sett__renamed, \
-        .n_renamed = SETT__N_RENAMED}; \
+        .n_renamed = SETT__N_RENAMED, \
+        .words = sett__words, \
+        .n_words = SETT__N_WORDS}; \
     const kernel sett__##kernel_ = {.family = &sett_##kernel_##_family, .settle = settle, __VA_ARGS__}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */

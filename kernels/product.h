@@ -12,13 +12,14 @@ typedef struct product_facts {
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D */
     bool streams;           /* K may be dealt to several workers */
+    int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {
         int bm, bn, columns; /* rows of A, of B; columns of D */
     } tile[SETT_PRODUCT_KERNELS];
 } product_facts;
 
-/* What a run takes: a kernel by its number, as many clusters, and so many of its tiles streamed to them. */
+/* What a run takes: a kernel by its number; of tiles as many clusters, and so many of its tiles streamed to them. */
 typedef struct product_way {
     int kernel;
     int64_t tiles;
@@ -26,8 +27,9 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
-/* The tiles of sett_gemm_wgmma that a product chooses among; how many. */
-int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS]);
+/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among, without those that its N and K need least where there
+ * are more than `most_tiles`. */
+void sett__product_tiles(product_facts *, bool swiglu, int most_tiles);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);

@@ -2,23 +2,18 @@
 /* Which kernel a product takes, and how it deals K to the multiprocessors: by a model of cycles. docs/products.md explains it, and shows what
  * it predicts beside what was measured. */
 #include "product.h"
+#include <math.h>
 #include <string.h>
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.35, TENSOR = 1.324, POWER = 0.705, L2_EACH = 97 /* bytes a cycle of one multiprocessor */, SLOWER = 0.06 /* of what is not the bound */,
-                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25;
+                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25, STREAMED = 1.06 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory, of sett_gemm_few_rows */;
 enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64 };
 
-/* Eight that together come nearest to the best of all tiles, over 264 products of models on an H200; of .swiglu bn has both halves. */
+/* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
 static const struct product_tile usual[] = {{16, 64, 64}, {32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {96, 128, 128}, {128, 128, 128}, {144, 128, 128}, {160, 128, 128}};
 static const struct product_tile gated[] = {{16, 128, 64}, {32, 128, 64}, {64, 128, 64}, {64, 256, 128}, {96, 256, 128}, {112, 256, 128}, {128, 256, 128}};
-
-int sett__product_tiles(int swiglu, struct product_tile tile[SETT_PRODUCT_KERNELS])
-{
-    memcpy(tile, swiglu ? gated : usual, swiglu ? sizeof gated : sizeof usual);
-    return swiglu ? sizeof gated / sizeof *gated : sizeof usual / sizeof *usual;
-}
 
 static double least(double x, double y)
 {
@@ -60,7 +55,8 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double compute = k_tiles * k_tile_cycles(f, t, active) + TILE * rounds + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
-    return LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
+    const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
+    return w->streamed && w->tiles > w->workers ? us * STREAMED : us;
 }
 
 /* The better one of both. */
@@ -74,6 +70,11 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
 product_way sett__product_choose(const product_facts *f, int64_t m)
 {
     product_way best = {.us = 1e30};
+    if (f->few && m <= f->few) {
+        best = (product_way){.kernel = f->n_tiles};
+        best.us = LAUNCH_US + (double)f->bytes_b / f->device->memory / FEW_READ / f->device->mhz;
+        return best;
+    }
     int highest = 0;
     for (int i = 0; i < f->n_tiles; i++)
         highest = f->tile[i].bm > highest ? f->tile[i].bm : highest;
@@ -93,4 +94,38 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
             consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)at_once, .streamed = (int)(tail + teams < tiles ? tail + teams : tiles / together * together)}, &best);
     }
     return best;
+}
+
+/* ---- tiles ---------------------------------------------------------------------------------------------- */
+/* The sum, over numbers of rows from 1 to 8192, each a sixth more than the one before, of the logarithms of their best times. */
+static double worth(const product_facts *f)
+{
+    double sum = 0;
+    for (int64_t m = 1; m <= 8192; m += m / 6 + 1)
+        sum += log(sett__product_choose(f, m).us);
+    return sum;
+}
+
+static void without(product_facts *f, int i)
+{
+    f->n_tiles--;
+    memmove(&f->tile[i], &f->tile[i + 1], sizeof *f->tile * (size_t)(f->n_tiles - i));
+}
+
+void sett__product_tiles(product_facts *f, bool swiglu, int most_tiles)
+{
+    f->n_tiles = swiglu ? sizeof gated / sizeof *gated : sizeof usual / sizeof *usual;
+    memcpy(f->tile, swiglu ? gated : usual, swiglu ? sizeof gated : sizeof usual);
+    while (f->n_tiles > most_tiles) {
+        int least_needed = 0;
+        double best = HUGE_VAL;
+        for (int i = 0; i < f->n_tiles; i++) {
+            product_facts rest = *f;
+            without(&rest, i);
+            const double w = worth(&rest);
+            if (w < best)
+                best = w, least_needed = i;
+        }
+        without(f, least_needed);
+    }
 }

@@ -187,7 +187,7 @@ expect 0 '^gemm_wgmma bm=[0-9]+ bn=[0-9]+: [0-9]+ workers, [0-9]+ of [0-9]+ tile
 expect 0 ': [0-9]+ workers, 0 of [0-9]+ tiles streamed' product 64 4096 14336 --target sm_90a --batch-invariant
 expect 0 '^gemm_mma bm=[0-9]+ bn=[0-9]+$' product 64 4096 14336 --target sm_80 --dtype f16
 expect 0 '^8 x 64 x 64 of f32 for cpu$' product 8 64 64 dtype=f32 --device cpu
-expect 0 '^\{"schema_version": 1, "m": 8, "n": 64, "k": 64, "dtype": "f8E4M3FN", "target": "sm_90a", "takes": "gemm_wgmma ' product 8 64 64 d=f32 --dtype f8E4M3FN --target sm_90a --json
+expect 0 '^\{"schema_version": 1, "m": 8, "n": 64, "k": 64, "dtype": "f8E4M3FN", "target": "sm_90a", "takes": "gemm_few_rows: [0-9.]* us by the model"}$' product 8 64 64 d=f32 --dtype f8E4M3FN --target sm_90a --json
 expect 2 'product takes M N K, as in product 64 4096 14336' product 8 64
 expect 2 'product many: a number from 0 to ' product many 64 64
 expect 2 'swiglo is no parameter of a product; did you mean swiglu' product 8 64 64 swiglo=1

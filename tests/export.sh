@@ -159,6 +159,8 @@ expect 1 'has no cubin: compile it for a GPU' export saxpy --targets cpu -o "$d/
 expect 2 'parameter plain of rms_norm is named no_pdl now' export rms_norm,plain=1 --targets sm_90a -o "$d/x"
 expect 2 'colz is no parameter of rms_norm; did you mean cols' export rms_norm,colz=3 --targets sm_90a -o "$d/x"
 expect 2 'cols=many: no integer, true, false or element type: i1, i8, .*f8E4M3FN' export rms_norm,cols=many --targets sm_90a -o "$d/x"
+expect 2 'activation=tanh: no integer, and none of none, relu, gelu, gelu_tanh, silu' export gemm_mma,dtype=f16,activation=tanh --targets sm_90a -o "$d/x"
+expect 0 ': 1 function for sm_90a$' export gemm_mma,dtype=f16,bias=1,activation=gelu,bm=16,bn=64 --targets sm_90a -o "$d/y"
 expect 2 'scale=many: no number' export "$d/libodd.so:bare_family,threads=32,scale=many" --targets sm_90a -o "$d/x"
 expect 2 'cols=8 and cols=9: it is given twice' export rms_norm,cols=8,dtype=f16,cols=9 --targets sm_90a -o "$d/x"
 expect 2 'scale has no value, and bare has no defaults: write .*/libodd.so:bare_family,threads=32,scale=VALUE' export "$d/libodd.so:bare_family,threads=32" --targets sm_90a -o "$d/x"

@@ -28,13 +28,29 @@ in_parts() {
         wait "$p" || bad=1
     done
 }
+# Suites side by side, as most of their time is an assembler's; what they say follows in order.
+side_by_side() {
+    said=$(mktemp -d) pids=
+    for suite; do
+        CK_FORK=no SETT_TEST_GPU=1 "$b/runner" "$suite" >"$said/$suite" 2>&1 &
+        pids="$pids $!"
+    done
+    for p in $pids; do
+        wait "$p" || bad=1
+    done
+    for suite; do
+        cat "$said/$suite"
+    done
+    rm -rf "$said"
+}
 SETT_CACHE_DIR=$(mktemp -d)
 export SETT_CACHE_DIR
 trap 'rm -rf "$SETT_CACHE_DIR"' EXIT
 part suites
-for suite in gpu devices conform programs properties kernels gemm_mma hopper pipeline tma_copies; do # each by itself: the last test of gpu spoils its process
+for suite in gpu devices; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
+side_by_side conform programs properties kernels gemm_mma gemm_few_rows product epilogues hopper pipeline tma_copies
 part "suites, as graphs"
 for suite in programs conform; do # as graphs whose nodes are updated
     SETT_TEST_GRAPH=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1

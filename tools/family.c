@@ -43,15 +43,18 @@ static const char *types_text(char text[256])
     return text;
 }
 
-static int put_value(const char *command, const sett_family_param *q, char *user, const char *text)
+static int put_value(const char *command, const sett_family *f, const sett_family_param *q, char *user, const char *text)
 {
-    char types[256];
+    char types[256], words[256];
     if (q->floating)
         return put_floating(user + q->offset, q->bytes, text) ? EXIT_OK : usage("%s: %s=%s: no number", command, q->name, text);
     int64_t i;
-    if (q->number && dtype_of_name(text))
+    const bool word = sett_family_word_value(f, q->name, text, &i);
+    if (!word && q->number && dtype_of_name(text))
         return usage("%s: %s=%s: %s is an element type, and %s is a number", command, q->name, text, text, q->name);
-    if (!number_of(text, &i))
+    if (!word && !number_of(text, &i) && sett_family_words(f, q->name, words, sizeof words))
+        return usage("%s: %s=%s: no integer, and none of %s", command, q->name, text, words);
+    if (!word && !number_of(text, &i))
         return usage("%s: %s=%s: no integer, true, false or element type: %s", command, q->name, text, types_text(types));
     return put_integer(user + q->offset, q->bytes, i) ? EXIT_OK : usage("%s: %s=%s does not fit into %zu bytes", command, q->name, text, q->bytes);
 }
@@ -71,7 +74,7 @@ int family_set(const char *command, const sett_family *f, const char *of, char *
         if (given[i])
             return usage("%s: %s=%s and %s=%s: it is given twice", command, text, given[i], text, equal + 1);
         given[i] = equal + 1;
-        return put_value(command, q, user, equal + 1);
+        return put_value(command, f, q, user, equal + 1);
     }
     const char *now = sett_family_present_name(f, text);
     if (now)

@@ -18,8 +18,9 @@
  * A manifest is lines of text; # starts a comment; paths are relative to the manifest's folder. `family
  * OBJECT SYMBOL` or `tape FILE` begins a block. The block's kernels are all combinations of the values in the
  * lines that follow. A value is an integer, a number with a point (for float and double; they take integers
- * too: `scale = 2` is 2.0), an element type (its id, for a sett_dtype), true or false. FROM..TO is all
- * integers between them; +N or *N at its end gives the step.
+ * too: `scale = 2` is 2.0), an element type (its id, for a sett_dtype), true or false, or a name that the
+ * family has for a value of the parameter (activation = relu). FROM..TO is all integers between them; +N or
+ * *N at its end gives the step.
  * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
  * .opt_level, .line_info. A block may come again with other values; a kernel that two blocks give counts
  * once. */
@@ -58,6 +59,12 @@ typedef struct sett_family_param {
 typedef struct sett_family_renamed {
     const char *was, *now;
 } sett_family_renamed;
+/* A name of a parameter's value, as {"activation", "relu", 1}: manifests, sett export and Python take it in
+ * the place of the integer. */
+typedef struct sett_family_word {
+    const char *param, *word;
+    int64_t value;
+} sett_family_word;
 typedef struct sett_family {
     size_t size;
     sett_body body;
@@ -75,6 +82,8 @@ typedef struct sett_family {
     /* Former names of parameters. A manifest that gives one is refused, and told the present name. */
     const sett_family_renamed *renamed;
     int n_renamed;
+    const sett_family_word *words;
+    int n_words;
     /* A family of which each combination is several kernels: what number `index`, from 0, of a combination
      * that is wanted is on a target. It gives the family whose body, name and user_size that kernel has, and
      * writes its user data, chosen for the target, to .kernel_size bytes, which are zeros. *of NULL: there is
@@ -87,6 +96,12 @@ typedef struct sett_family {
 
 /* The parameter's present name, where `name` is a former one; else NULL. */
 SETT_API const char *sett_family_present_name(const sett_family *, const char *name);
+/* Writes the value that a word names; false: it is none of the parameter's. */
+SETT_API bool sett_family_word_value(
+    const sett_family *, const char *param, const char *word, int64_t *value);
+/* "none, relu, gelu": a parameter's words, cut where they do not fit, with 0 at the end. Gives the length of
+ * all of them, as snprintf. */
+SETT_API int sett_family_words(const sett_family *, const char *param, char *buf, size_t size);
 
 /* One kernel of a manifest for one target. Strings live until the callback returns. */
 typedef struct sett_warm_event {

@@ -15,7 +15,7 @@
 #include <sett/warm.h>
 
 /* ---- manifest.c --------------------------------------------------------------------- */
-enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 16, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20, SETT__WARM_TARGET = 16, SETT__WARM_KERNELS = 1024 };
+enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 48, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20, SETT__WARM_TARGET = 16, SETT__WARM_KERNELS = 1024 };
 typedef struct sett__warm_value {
     int64_t integer;
     double number;

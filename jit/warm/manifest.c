@@ -30,6 +30,33 @@ SETT_PRINTF(3, 4) static sett_status refuse(const reader *r, sett_status s, cons
     return sett__error(r->err, s, "%s:%d: %s", r->path, r->line, text);
 }
 
+/* ---- words ---------------------------------------------------------------------------------- */
+static int words_of(const sett_family *f)
+{
+    return f && f->size >= offsetof(sett_family, n_words) + sizeof f->n_words ? f->n_words : 0;
+}
+
+bool sett_family_word_value(const sett_family *f, const char *param, const char *word, int64_t *value)
+{
+    for (int i = 0; i < words_of(f); i++)
+        if (!strcmp(f->words[i].param, param) && !strcmp(f->words[i].word, word)) {
+            *value = f->words[i].value;
+            return true;
+        }
+    return false;
+}
+
+int sett_family_words(const sett_family *f, const char *param, char *buf, size_t size)
+{
+    size_t at = 0;
+    if (size)
+        *buf = 0;
+    for (int i = 0; i < words_of(f); i++)
+        if (!strcmp(f->words[i].param, param))
+            at += (size_t)snprintf(at < size ? buf + at : NULL, at < size ? size - at : 0, "%s%s", at ? ", " : "", f->words[i].word);
+    return (int)at;
+}
+
 /* ---- values ------------------------------------------------------------------------------- */
 static bool fits(int64_t v, size_t bytes)
 {
@@ -118,6 +145,12 @@ static sett_status add_text(reader *r, sett__warm_axis *a, const char *text)
     bool truth = !strcmp(text, "true");
     if (truth || !strcmp(text, "false"))
         return add_value(r, a, truth, truth, text);
+    const sett_family *f = r->m->block[r->m->n - 1].family;
+    char words[200];
+    if (sett_family_word_value(f, a->param->name, text, &v))
+        return add_value(r, a, v, (double)v, text);
+    if (sett_family_words(f, a->param->name, words, sizeof words))
+        return refuse(r, SETT_E_PARSE, "%s: %s is no integer, and none of %s", a->param->name, text, words);
     v = sett__dtype_named(text);
     if (v && a->param->number)
         return refuse(r, SETT_E_PARSE, "%s: %s is an element type, and %s is a number", a->param->name, text, a->param->name);

@@ -132,7 +132,9 @@ CHOOSE = C.CFUNCTYPE(INT, P, P, STR, P)
 CFamily = struct(
     "sett_family",
     ("size", SIZE), ("body", P), ("name", STR), ("user_size", SIZE), ("defaults", P), ("params", C.POINTER(FamilyParam)),
-    ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE), ("renamed", P), ("n_renamed", INT), ("kernel", P), ("kernel_size", SIZE),
+    ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE), ("renamed", P), ("n_renamed", INT),
+    ("words", P), ("n_words", INT),
+    ("kernel", P), ("kernel_size", SIZE),
 )
 WarmEvent = struct(
     "sett_warm_event",
@@ -191,6 +193,8 @@ CALLS: "dict[str, tuple]" = {
     "sett_pack_write": (INT, P, STR, P, C.POINTER(U64), ERR),
     "sett_warm": (INT, P, STR, P, P, ERR),
     "sett_family_present_name": (STR, P, STR),
+    "sett_family_word_value": (C.c_bool, P, STR, STR, C.POINTER(C.c_int64)),
+    "sett_family_words": (INT, P, STR, P, SIZE),
     "sett_family_keys": (INT, P, STR, P, WARM, P, ERR),
     "sett_metrics_write": (INT, P, INT, WRITE, P, ERR),
     "sett_tvm_ffi_function": (INT, P, P, OUT, ERR),

@@ -123,11 +123,15 @@ class Family:
             return int(value)
         if type(value).__name__ in ("bool", "bool_"):  # NumPy's
             return int(bool(value))
-        if name == "op" and isinstance(value, str) and value.upper() in _c.Op.__members__:
+        word, family, param = C.c_int64(), C.byref(self._family), name.encode()
+        if isinstance(value, str) and _c.lib.sett_family_word_value(family, param, value.lower().encode(), C.byref(word)):
+            return word.value
+        if name == "op" and isinstance(value, str) and value.upper() in _c.Op.__members__:  # of a family without words
             return int(_c.Op[value.upper()])
         if number:
-            also = f" or an operation: {', '.join(op.name.lower() for op in _c.Op)}" if name == "op" else ""
-            raise Error(Status.E_DTYPE, f"{self.name}: option {name} is an integer{also}{';' if also else ','} {value!r} is none")
+            words = C.create_string_buffer(400)
+            also = f" or a name: {words.value.decode()};" if _c.lib.sett_family_words(family, param, words, len(words)) else ","
+            raise Error(Status.E_DTYPE, f"{self.name}: option {name} is an integer{also} {value!r} is none")
         try:
             return _c.dtype_id(value)
         except Error:

@@ -100,8 +100,19 @@ class Errors(Case):
             y = np.zeros(5, "f4")
             engine().compile(sett.kernels.row_reduce, target="cpu", dtype="f32", op=op)(x, y)
             np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
-        with self.refused(Status.E_DTYPE, "row_reduce: option op is an integer or an operation: add, sub, mul, div"):
+        with self.refused(Status.E_DTYPE, "row_reduce: option op is an integer or a name: add, sub, mul, div"):
             engine().compile(sett.kernels.row_reduce, target="cpu", dtype="f32", op="sum")
+
+    def test_an_activation_by_name(self):
+        x, w = np.random.default_rng(8).standard_normal((5, 32)).astype("f4"), np.random.default_rng(9).standard_normal((16, 32)).astype("f4")
+        bias, y = np.linspace(-1, 1, 16, dtype="f4"), np.zeros((5, 16), "f4")
+        kernel = engine().compile(sett.kernels.gemm_mma, target="cpu", dtype="f32", bias=1, activation="silu")
+        self.assertEqual([p.name for p in kernel.params], ["A", "B", "C", "BIAS"])
+        kernel(x, w, y, bias)
+        want = x @ w.T + bias
+        np.testing.assert_allclose(y, want / (1 + np.exp(-want)), rtol=1e-5, atol=1e-5)
+        with self.refused(Status.E_DTYPE, "gemm_mma: option activation is an integer or a name: none, relu, gelu, gelu_tanh, silu; 'tanh' is none"):
+            engine().compile(sett.kernels.gemm_mma, target="cpu", dtype="f32", activation="tanh")
 
     def test_families(self):
         with self.refused(Status.E_IO, "libnone.so"):

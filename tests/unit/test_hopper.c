@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of libsett-kernels that are for sm_90a: products and attention against plain C, on the CPU engine or, with SETT_TEST_GPU=1,
  * on GPU 0; and the main loop of a product beside the hand-written one. */
-#include "tests/rig/kernels_rig.h"
+#include "tests/rig/product_rig.h"
 
 static bool has_wgmma(void)
 {
@@ -12,8 +12,6 @@ static bool has_wgmma(void)
     return false;
 }
 
-/* Factors -2 to 2 as each type has them, so that sums are exact. */
-typedef struct product { sett_dtype ab, c; int scaled, bn, swiglu, residual, bm; } product;
 static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT_F32}, {.ab = SETT_BF16, .scaled = 1, .bn = 64}, {.ab = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .bn = 128},
     {.ab = SETT_F8E5M2, .c = SETT_F16, .bn = 256}, {.ab = SETT_I8, .scaled = 1, .bn = 256}, {.ab = SETT_I8, .c = SETT_F32, .scaled = 1},
     {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128},
@@ -23,121 +21,10 @@ static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT
     {.ab = SETT_F8E4M3FN, .scaled = 1, .bn = 256, .bm = 40}, {.ab = SETT_I8, .scaled = 1, .bn = 64, .bm = 16}, {.ab = SETT_BF16, .swiglu = 1, .bm = 64},
     {.ab = SETT_BF16, .bn = 256, .bm = 120}, {.ab = SETT_BF16, .c = SETT_F32, .bn = 64, .bm = 200}};
 
-static uint16_t factor_bits(sett_dtype t, int x)
-{
-    static const uint16_t f16[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000}, bf16[] = {0xc000, 0xbf80, 0, 0x3f80, 0x4000}, e4m3[] = {0xc0, 0xb8, 0, 0x38, 0x40},
-                          e5m2[] = {0xc0, 0xbc, 0, 0x3c, 0x40};
-    return t == SETT_F16 ? f16[x + 2] : t == SETT_BF16 ? bf16[x + 2] : t == SETT_F8E4M3FN ? e4m3[x + 2] : t == SETT_F8E5M2 ? e5m2[x + 2] : (uint16_t)(uint8_t)x;
-}
-
-static int factor_at(size_t row, size_t k, int seed)
-{
-    return (int)((row * 7 + k * 3 + row * k + (size_t)seed) % 5) - 2;
-}
-
-/* Rows of so many elements and, behind each, of what nobody reads: NaN, of i8 -1. */
-static void *factors(sett_dtype t, size_t rows, size_t depth, size_t apart, int seed)
-{
-    const size_t bytes = (size_t)sett_dtype_bits(t) / 8, n = rows * apart;
-    unsigned char *host = malloc(n * bytes);
-    void *data = sett_alloc(r.e, r.stream.device, n * bytes);
-    ck_assert(host && data);
-    memset(host, 0xff, n * bytes);
-    for (size_t i = 0; i < rows * depth; i++) {
-        const uint16_t x = factor_bits(t, factor_at(i / depth, i % depth, seed));
-        memcpy(host + (i / depth * apart + i % depth) * bytes, &x, bytes);
-    }
-    ck_assert(!sett_memcpy(r.e, r.stream, data, host, n * bytes) && !sett_sync(r.e, r.stream));
-    free(host);
-    return data;
-}
-
-static double element(sett_dtype t, const unsigned char *p, size_t i)
-{
-    if (t != SETT_F8E4M3FN)
-        return get(t, p, i);
-    const int e = p[i] >> 3 & 15, m = p[i] & 7;
-    const double v = e ? ldexp(8 + m, e - 10) : ldexp(m, -9);
-    return p[i] & 128 ? -v : v;
-}
-
-static double residual_at(size_t i)
-{
-    return (double)(i % 9) - 4;
-}
-
-enum { UNTOUCHED = 0x5a };
-static void *fill(sett_dtype t, unsigned char *host, size_t rows, size_t cols, size_t apart)
-{
-    const size_t bytes = rows * apart * (size_t)sett_dtype_bits(t) / 8;
-    void *data = sett_alloc(r.e, r.stream.device, bytes);
-    ck_assert_ptr_nonnull(data);
-    memset(host, UNTOUCHED, bytes);
-    for (size_t i = 0; i < rows * cols && cols; i++)
-        put(t, host, i / cols * apart + i % cols, residual_at(i));
-    ck_assert(!sett_memcpy(r.e, r.stream, data, host, bytes) && !sett_sync(r.e, r.stream));
-    return data;
-}
-
-static sett_buf rows_of(void *data, sett_dtype t, size_t rows, size_t cols, size_t apart)
-{
-    sett_buf x = sett_buf_2d(data, t, (int64_t)rows, (int64_t)cols);
-    x.stride[0] = rows == 1 ? 1 : (int64_t)apart; /* that of one row leads nowhere */
-    return x;
-}
-
-static double product_at(const product *p, const float *scale, size_t m, size_t k, size_t row, size_t col, size_t n)
-{
-    double sum = 0, up = 0;
-    for (size_t x = 0; x < k; x++)
-        sum += factor_at(row, x, 0) * factor_at(col, x, 3), up += factor_at(row, x, 0) * factor_at(col + n, x, 3);
-    sum *= p->scaled ? (double)scale[row] * (double)scale[m + col] : 1;
-    sum = p->swiglu ? sum / (1 + exp(-sum)) * up : sum;
-    return sum + (p->residual ? residual_at(row * n + col) : 0);
-}
-
-static void run_product(const sett_gemm_wgmma_options *o, sett_buf *A, sett_buf *B, sett_buf *R, sett_buf *C, sett_buf *SA, sett_buf *SB)
-{
-    if (o->scaled && o->residual)
-        RUN(sett_gemm_wgmma, o, A, B, R, C, SA, SB);
-    else if (o->scaled)
-        RUN(sett_gemm_wgmma, o, A, B, C, SA, SB);
-    else if (o->residual)
-        RUN(sett_gemm_wgmma, o, A, B, R, C);
-    else
-        RUN(sett_gemm_wgmma, o, A, B, C);
-}
-
-/* more: rows lie so many times 16 bytes further apart than they are long, those of B and C once more each; 0: beside each other, and R is C. */
-static void check_product(const product *p, size_t m, size_t n, size_t k, size_t more)
+static void check_wgmma(const product *p, size_t m, size_t n, size_t k, size_t more)
 {
     const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .tuning.bn = p->bn, .tuning.clusters = 2, .swiglu = p->swiglu, .residual = p->residual, .tuning.bm = p->bm};
-    const sett_dtype c = p->c ? p->c : p->ab == SETT_F16 ? SETT_F16 : SETT_BF16;
-    const size_t bytes = (size_t)sett_dtype_bits(c) / 8, vec = 128 / (size_t)sett_dtype_bits(p->ab), vec_c = 16 / bytes, rows_b = n << p->swiglu;
-    const size_t la = (k + vec - 1) / vec * vec + more * vec, lb = more ? la + vec : la, lr = n + more * vec_c, lc = more ? lr + vec_c : lr;
-    float *scale = malloc((m + n) * sizeof *scale);
-    unsigned char *host = malloc(m * lc * bytes);
-    ck_assert(scale && host);
-    void *a = factors(p->ab, m, k, la, 0), *b = factors(p->ab, rows_b, k, lb, 3), *res = p->residual ? fill(c, host, m, n, lr) : NULL;
-    void *to = res && !more ? res : fill(c, host, m, 0, lc), *s = sett_alloc(r.e, r.stream.device, (m + n) * sizeof *scale);
-    for (size_t i = 0; i < m + n; i++)
-        scale[i] = ldexpf(1, (int)(i % 4) - 2);
-    ck_assert(s && !sett_memcpy(r.e, r.stream, s, scale, (m + n) * sizeof *scale));
-    sett_buf A = rows_of(a, p->ab, m, k, la), B = rows_of(b, p->ab, rows_b, k, lb), R = rows_of(res, c, m, n, lr), C = rows_of(to, c, m, n, lc);
-    sett_buf SA = sett_buf_1d(s, SETT_F32, (int64_t)m), SB = sett_buf_1d((float *)s + m, SETT_F32, (int64_t)n);
-    run_product(&o, &A, &B, &R, &C, &SA, &SB);
-    ck_assert(!sett_memcpy(r.e, r.stream, host, to, m * lc * bytes) && !sett_sync(r.e, r.stream));
-    for (size_t i = 0; i < m * n; i++) {
-        const double sum = product_at(p, scale, m, k, i / n, i % n, n), got = element(c, host, i / n * lc + i % n), exactly = c == SETT_F32 ? 0 : c == SETT_F16 ? 0x1p-11 : c == SETT_BF16 ? 0x1p-8 : 0x1p-4;
-        const double half = exactly + (p->swiglu ? 0x1p-20 : 0), want = c == SETT_F8E4M3FN ? fmax(-448, fmin(448, sum)) : sum;
-        ck_assert_msg(fabs(got - want) <= fabs(want) * half + (half > 0 ? 0x1p-10 : 0), "%s to %s, (%zu,%zu): %g, not %g", sett_dtype_name(p->ab), sett_dtype_name(c), i / n, i % n, got, want);
-    }
-    for (size_t i = 0; i < m * (lc - n) * bytes; i++)
-        ck_assert_int_eq(host[i / ((lc - n) * bytes) * lc * bytes + n * bytes + i % ((lc - n) * bytes)], UNTOUCHED);
-    void *all[] = {a, b, s, to, res == to ? NULL : res};
-    for (int i = 0; i < 5; i++)
-        sett_free(r.e, r.stream.device, all[i]);
-    free(host), free(scale);
+    check_product(p, sett_gemm_wgmma, &o, m, n, k, more);
 }
 
 #ifdef __SANITIZE_ADDRESS__ /* several times as slow */
@@ -151,11 +38,11 @@ START_TEST(gemm_wgmma)
         return;
     if (!has_wgmma())
         return;
-    check_product(&products[_i], 256, 256, 128, 0);
-    check_product(&products[_i], 131, 336, 208, 0); /* ends within tiles */
-    check_product(&products[_i], 520, 272, 16, 0);
-    check_product(&products[_i], 131, 336, 203, 1); /* rows apart: K is any then */
-    check_product(&products[_i], 1, 80, 7, 2);
+    check_wgmma(&products[_i], 256, 256, 128, 0);
+    check_wgmma(&products[_i], 131, 336, 208, 0); /* ends within tiles */
+    check_wgmma(&products[_i], 520, 272, 16, 0);
+    check_wgmma(&products[_i], 131, 336, 203, 1); /* rows apart: K is any then */
+    check_wgmma(&products[_i], 1, 80, 7, 2);
 }
 END_TEST
 

@@ -357,14 +357,19 @@ static const struct {
     BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .tuning.threads = 1 << 29),
     BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
-    BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2", .dtype = SETT_I8, .c = SETT_I32),
+    BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", .dtype = SETT_I8, .c = SETT_I32),
+    BAD(gemm_wgmma, ".reserved is 5: it must be 0", .dtype = SETT_F16, .reserved = 5),
     BAD(gemm_wgmma, ".swiglu is 1: then .scaled is 0", .dtype = SETT_BF16, .swiglu = 1, .scaled = 1),
     BAD(gemm_wgmma, ".swiglu is 1: .dtype is a float then", .dtype = SETT_I8, .swiglu = 1),
-    BAD(gemm_wgmma, ".bn is 192: half of it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .swiglu = 1, .tuning.bn = 192),
-    BAD(gemm_wgmma, ".bn is 72: it is a multiple of 64, and of the 64 columns of bf16 in 128 bytes", .dtype = SETT_BF16, .tuning.bn = 72),
-    BAD(gemm_wgmma, ".bn is 192: it is a multiple of 64, and of the 128 columns of f8E4M3FN in 128 bytes", .dtype = SETT_I8, .c = SETT_F8E4M3FN, .tuning.bn = 192),
-    BAD(gemm_wgmma, ".stages is 4: from 2 to 3", .dtype = SETT_BF16, .tuning.stages = 4),
-    BAD(gemm_wgmma, ".bm is 24: 128, 64, 32 or 16", .dtype = SETT_BF16, .tuning.bm = 24),
+    BAD(gemm_wgmma, ".bn is 192: of .swiglu 256 or 128", .dtype = SETT_BF16, .swiglu = 1, .tuning.bn = 192),
+    BAD(gemm_wgmma, ".bn is 72: 256, 128 or 64", .dtype = SETT_BF16, .tuning.bn = 72),
+    BAD(gemm_wgmma, ".bm is 136: of .bn 256 it is at most 128", .dtype = SETT_BF16, .tuning = {.bm = 136, .bn = 256}),
+    BAD(gemm_wgmma, ".bm is 136: of .bn 256 and .swiglu it is at most 128", .dtype = SETT_BF16, .swiglu = 1, .tuning = {.bm = 136, .bn = 256}),
+    BAD(gemm_wgmma, ".stages is 7: from 2 to 6", .dtype = SETT_BF16, .tuning.stages = 7),
+    BAD(gemm_wgmma, ".bm is 20: a multiple of 8, up to 256", .dtype = SETT_BF16, .tuning.bm = 20),
+    BAD(gemm_wgmma, ".bm is 24: a multiple of 16, up to 256", .dtype = SETT_BF16, .tuning = {.bm = 24, .cluster = 2}),
+    BAD(gemm_wgmma, ".b is f16: with .dtype bf16 it is the same, or both are f8E4M3FN or f8E5M2", .dtype = SETT_BF16, .b = SETT_F16),
+    BAD(gemm_wgmma, ".stream_k is 2: from 0 to 1", .dtype = SETT_BF16, .stream_k = 2),
     BAD(gemm_wgmma, ".m is -1: from 0 to 2147483647", .dtype = SETT_BF16, .tuning.m = -1),
     BAD(attention, ".dtype is f32: f16 or bf16", .dtype = SETT_F32),
     BAD(attention, ".d is 96: 64 or 128", .dtype = SETT_F16, .d = 96),
@@ -575,7 +580,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 14);
+    ck_assert_int_eq(n, 15);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST
@@ -612,7 +617,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
-    tcase_add_loop_test(t, extreme_options, 0, 14);
+    tcase_add_loop_test(t, extreme_options, 0, 15);
     tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
     tcase_add_test(t, a_miss_names_its_options);

@@ -119,9 +119,51 @@ static problem random_problem(void)
 START_TEST(random_products)
 {
     r.seed = (uint64_t)_i + 1;
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < (r.stream.device == SETT_CPU ? 10 : 1); i++) { /* each assembles eight kernels for a GPU */
         const problem p = random_problem();
         check_product(&p, NULL);
+    }
+}
+END_TEST
+
+static void *floats_at(const float *x, size_t n)
+{
+    void *data = sett_alloc(r.e, r.stream.device, n * sizeof *x);
+    ck_assert(data && !sett_memcpy(r.e, r.stream, data, x, n * sizeof *x) && !sett_sync(r.e, r.stream));
+    return data;
+}
+
+/* relu(2 sums S + bias) and the greatest of them, at numbers of rows and columns that take each of the kernels. */
+START_TEST(terms_of_a_product)
+{
+    enum { K = 64, MOST = 70 };
+    static const struct { int m, n; } of[] = {{1, 48}, {8, 48}, {70, 48}, {70, 47}, {3, 47}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const int m = of[i].m, n = of[i].n;
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .d = SETT_F32, .n = n, .k = K,
+            .terms = {.alpha = 1, .scale = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU, .amax = 1}};
+        placed x[] = {place(SETT_BF16, (size_t[]){(size_t)m, K, 1}, false, 0, 16, 0), place(SETT_BF16, (size_t[]){(size_t)n, K, 1}, false, 0, 16, 0)};
+        fill_factors(&x[0], 0), fill_factors(&x[1], 3);
+        float bias[MOST], d[MOST * MOST] = {0}, scale = 0.5f, most = 0, greatest = 0;
+        for (int j = 0; j < n; j++)
+            bias[j] = (float)(j % 7) - 3;
+        planned own = prepare(&p, m);
+        void *at[] = {floats_at(bias, (size_t)n), floats_at(&scale, 1), floats_at(&most, 1), floats_at(d, (size_t)(m * n))};
+        const sett_product_operands o = {.size = sizeof o, .a = x[0].buf.data, .b = x[1].buf.data, .d = at[3], .bias = at[0], .s = at[1], .amax = at[2], .alpha = 2};
+        run_plan(&own, m, &o);
+        ck_assert(!sett_memcpy(r.e, r.stream, d, at[3], sizeof(float) * (size_t)(m * n)) && !sett_memcpy(r.e, r.stream, &most, at[2], sizeof most) && !sett_sync(r.e, r.stream));
+        for (int row = 0; row < m; row++)
+            for (int col = 0; col < n; col++) {
+                float sum = bias[col];
+                for (int k = 0; k < K; k++)
+                    sum += (float)(factor((size_t)row, (size_t)k, 0, 0) * factor((size_t)col, (size_t)k, 0, 3));
+                sum = sum > 0 ? sum : 0, greatest = sum > greatest ? sum : greatest;
+                ck_assert_msg(d[row * n + col] == sum, "%d x %d, (%d,%d): %g, not %g", m, n, row, col, (double)d[row * n + col], (double)sum);
+            }
+        ck_assert(most == greatest && greatest > 0);
+        drop_plan(&own), drop_placed(2, x);
+        for (int j = 0; j < 4; j++)
+            sett_free(r.e, r.stream.device, at[j]);
     }
 }
 END_TEST
@@ -133,10 +175,11 @@ START_TEST(choices)
 {
     static const int shapes[][2] = {{1280, 8192}, {8192, 1024}, {2112, 7168}, {24576, 1536}, {7168, 16384}, {37888, 3584}, {64, 64}, {8, 100000}, {100000, 8}};
     product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .streams = true};
-    f.n_tiles = sett__product_tiles(0, f.tile);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
         f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
+        sett__product_tiles(&f, false, 7);
+        ck_assert_int_eq(f.n_tiles, 7);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
             const struct product_tile *t = &f.tile[w.kernel];
@@ -162,7 +205,7 @@ START_TEST(kernels_of_a_problem)
 {
     static const struct { sett_product_problem p; const char *target; int n; sett_body body; } of[] = {
         {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, NULL, 8, sett_gemm_wgmma},
-        {{.dtype = SETT_BF16, .n = 4096, .k = 4096, .swiglu = 1}, "sm_90a", 7, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_80", 0, sett_gemm_mma},
+        {{.dtype = SETT_BF16, .n = 4096, .k = 4096, .swiglu = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_80", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4095, .k = 4096}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4095}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
@@ -173,7 +216,7 @@ START_TEST(kernels_of_a_problem)
         ck_assert_msg(n > 0, "%s", err.text);
         ck_assert(n <= SETT_PRODUCT_KERNELS && (!of[i].n || n == of[i].n));
         for (int j = 0; j < n; j++)
-            ck_assert(k[j].family->body == of[i].body && k[j].options.size);
+            ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
     }
 }
 END_TEST
@@ -327,6 +370,7 @@ Suite *product_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, every_number_of_rows);
     tcase_add_loop_test(t, random_products, 0, 8);
+    tcase_add_test(t, terms_of_a_product);
     tcase_add_test(t, choices);
     tcase_add_test(t, kernels_of_a_problem);
     tcase_add_test(t, explained);

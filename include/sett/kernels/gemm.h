@@ -9,12 +9,59 @@
 extern "C" {
 #endif
 
+/* ---- epilogues by name ---- */
+/* What becomes of the sums of a product, of any kernel here: members of its options, .terms = {.bias = 1,
+ * .activation = SETT_ACTIVATION_GELU}. With .scaled, .residual and .swiglu, which stand in the options
+ * themselves, they are applied in this order, in Float32, and then converted to C's type:
+ *   .scaled      x SA[m] SB[n]
+ *   .alpha       x alpha, a Float32 of the launch
+ *   .scale       x S[0], a Float32 on the device; of .swiglu both halves are multiplied, before silu
+ *   .bias        + BIAS[n]
+ *   .softcap     cap tanh(x / cap), cap a Float32 of the launch
+ *   .aux         x is written to AUX (M,N) too
+ *   .activation  relu, gelu ...; then the caller's own function, of sett_gemm_wgmma_with
+ *   .residual    + R[m][n], with .beta times beta, a Float32 of the launch
+ *   .clamp       min(max(x, low), high), Float32 of the launch
+ *   .amax        AMAX becomes at least |x|
+ *   .quantise    x QS[0], a Float32 on the device
+ * Arguments stand behind A and B in one order: R, C, SA, SB, alpha, S, BIAS, cap, AUX, beta, low, high, AMAX,
+ * QS, each where its option is not 0.
+ * BIAS and AUX have C's type where that is f32, f16 or bf16, else Float32. Rows of AUX may lie apart: its
+ * stride is the symbol LAUX. In batches SA, SB, BIAS, AUX and the rows of AMAX have a last mode of them; S,
+ * QS and AMAX (1) are one for all.
+ * NaN passes through all of it; f8E4M3FN and f8E5M2 saturate, i8 too, to which NaN is 0.
+ * Activations have an error below 2^-20 of their argument; gelu of f32 C is by the accurate erf. softcap is
+ * by tanh_approx (docs/ops.md) unless C is f32 or f16. */
+typedef enum sett_activation {
+    SETT_ACTIVATION_NONE,
+    SETT_ACTIVATION_RELU,      /* max(x, 0) */
+    SETT_ACTIVATION_GELU,      /* x / 2 (1 + erf(x / sqrt 2)) */
+    SETT_ACTIVATION_GELU_TANH, /* x / 2 (1 + tanh(0.79788456 (x + 0.044715 x^3))) */
+    SETT_ACTIVATION_SILU       /* x / (1 + exp(-x)) */
+} sett_activation;
+typedef struct sett_gemm_terms {
+    int alpha; /* 1, as those below, or 0 */
+    int scale;
+    int bias; /* no .swiglu, as softcap, aux and activation */
+    int softcap;
+    int aux;
+    sett_activation activation; /* in manifests, Python and sett export by name: gelu_tanh */
+    int beta;                   /* with .residual */
+    int clamp;
+    int quantise; /* of C of f8E4M3FN, f8E5M2 or i8 */
+    int amax;     /* 1: AMAX (1) of Float32, the greatest |x|; 2: AMAX (M), that of each row. A launch
+                   * raises what is there, so the caller sets it to 0 before the first. A NaN among the
+                   * values makes it NaN, which stays: NaN is above all numbers */
+} sett_gemm_terms;
+
+/* ---- products ---- */
 /* C = A B^T by the tensor cores of sm_90a, persistent: A (M,K) and B (N,K) come by TMA. Arguments: A, B,
  * C (M,N), and by options:
  *   .scaled    SA (M) and SB (N) of Float32 behind C, for 8-bit types: C[m][n] = SA[m] SB[n] (A B^T)[m][n]
  *   .residual  R (M,N) of C's type before C, which is added; R may be C
  *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that
  *              the sums of both never reach memory
+ *   .terms     epilogues by name, as above
  * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a
  * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
  * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
@@ -42,21 +89,55 @@ typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; 0: f16 of f16, else bf16 */
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f16 of f16, else bf16 */
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
-    int residual; /* 1: R is added, last */
+    int residual; /* 1: R is added */
     sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
-    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share; see below */
+    int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
+    sett_gemm_terms terms; /* behind .tuning, as it came later */
+    int reserved;          /* 0 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
 
+/* D = A B^T for 1 to 8 rows of A, as a server's decode step has: B (N,K), the weights, is read once, at the
+ * speed of memory. For any GPU. Arguments and terms are those of sett_gemm_wgmma: A, B, [R], C, [SA, SB];
+ * any M, N and K from 1 on. Rows of A and B lie a multiple of 16 bytes apart (LA, LB), those of R and C as
+ * they please (LR, LC). A, R and C span less than 2^31 elements, B may span more.
+ * dtype, of A and B: f32, f16, bf16, f8E4M3FN, f8E5M2, i8. Sums are Float32, of i8 Int32. Their order is that
+ * of the options and K: a row's result has the same bits whatever M and the other rows are. */
+typedef struct sett_gemm_few_rows_tuning {
+    int threads;       /* of a block, a multiple of 32 */
+    int rows_per_warp; /* rows of B that a warp takes: 1, 2, 4, by multiply-adds; 8, 16, 32, by tensor cores,
+                        * from sm_80 on, not of f32 */
+    int split;         /* warps that share the rows, each a part of K; it divides the warps of a block */
+    int vectors;       /* times 16 bytes of each row that a lane loads at once: 1, 2, 4, 8 */
+    int k;             /* K of most launches, 0: large; .split is chosen by it where it is 0.
+                        * sett_kernels_choose then sets it to 0, so that equal shapes are one kernel */
+} sett_gemm_few_rows_tuning;
+typedef struct sett_gemm_few_rows_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f32 of f32, f16 of f16, else
+                   * bf16 */
+    int rows;     /* most rows of A that a launch has, 1 to 8; 0: 8. A launch with more reads B once for each
+                   * so many */
+    int scaled;   /* these three as of sett_gemm_wgmma */
+    int swiglu;
+    int residual;
+    sett_gemm_few_rows_tuning tuning;
+    sett_gemm_terms terms; /* behind .tuning, as it came later */
+} sett_gemm_few_rows_options;
+SETT_API void sett_gemm_few_rows(sett_build *, const void *options);
+SETT_API extern const sett_family sett_gemm_few_rows_family;
+
 /* ---- an epilogue of the caller's ---- */
-/* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 Int32), with
- * .scaled scaled, with .swiglu silu(gate) up, and gives a value of their shape. Then R is added, and the
- * result converted to .c.
+/* What a product's sums become: a C function that gets the sums of one thread (Float32, of i8 without terms
+ * Int32), after what the options do before it (above: .scaled, .swiglu ... .activation), and gives a value of
+ * their shape. Then R is added, and so on.
  *
  *     static sett_val *relu(const sett_epilogue_tile *at, sett_val *sums, void *user)
  *     {
@@ -80,6 +161,11 @@ SETT_API void sett_gemm_wgmma_with_at(
     sett_site, sett_build *, const sett_gemm_wgmma_options *, sett_gemm_epilogue, void *user);
 #define sett_gemm_wgmma_with(b, options, epilogue, user) \
     sett_gemm_wgmma_with_at(SETT_HERE, b, options, epilogue, user)
+/* The same of sett_gemm_few_rows, whose N and strides of C need no .div. */
+SETT_API void sett_gemm_few_rows_with_at(
+    sett_site, sett_build *, const sett_gemm_few_rows_options *, sett_gemm_epilogue, void *user);
+#define sett_gemm_few_rows_with(b, options, epilogue, user) \
+    sett_gemm_few_rows_with_at(SETT_HERE, b, options, epilogue, user)
 /* The part of an (M,N) tensor whose elements those of `sums` are: of a bias by columns its view
  * (M,N):(0,1), of coordinates sett_identity_tensor(b, M, N), by which what lies past the edges is left
  * unread (.pred). */

@@ -17,6 +17,7 @@ extern "C" {
  *   .residual  R (M,N) of C's type before C, which is added; R may be C
  *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T); with
  *              .b_major N is a multiple of .align
+ *   .terms     epilogues by name (gemm.h)
  *   .batched   a third mode L: A (M,K,L), B, R and C likewise, SA (M,L):(1,LSA), SB (N,L):(1,LSB)
  * Strides are symbols of 64 bits: LA, LB, LR and LC of rows, LA2, LB2, LR2 and LC2 of batches; one of 0
  * gives all batches the same. Extents are any, from 0 on, up to 2^31 - 1024.
@@ -40,8 +41,9 @@ typedef struct sett_gemm_mma_options {
     int no_pdl;
     sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
     sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2; of i8 also i32, but with
-                   * .scaled, and i8, which is rounded and saturates. 0: f16 of f16,
-                   * f32 of f32, i32 of i8 without .scaled, else bf16 */
+                   * .scaled and terms, and i8, which is rounded and saturates; i8 with
+                   * .quantise too. 0: f16 of f16, f32 of f32, i32 of i8 without .scaled
+                   * and terms, else bf16 */
     int a_major, b_major;
     int align;   /* bytes that A, B and their strides are multiples of: 16, 8, 4, 2 or 1; 0: 16 */
     int align_c; /* of R and C; 0: as .align. Both are at least an element */
@@ -51,6 +53,7 @@ typedef struct sett_gemm_mma_options {
     int batched;
     int tf32; /* 1: f32 by the tensor cores */
     sett_gemm_mma_tuning tuning;
+    sett_gemm_terms terms; /* behind .tuning, as it came later */
 } sett_gemm_mma_options;
 SETT_API void sett_gemm_mma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_mma_family;

@@ -18,7 +18,8 @@
  * alone, in less than a microsecond; it measures nothing.
  *
  * On sm_90a kernels are sett_gemm_wgmma's; on other targets, and for operands that no TMA takes, they are
- * sett_gemm_mma's: right, and slower. gemm.h and gemm_mma.h say what sums are. */
+ * sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes the problem and
+ * .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are. */
 #ifndef SETT_KERNELS_PRODUCT_H
 #define SETT_KERNELS_PRODUCT_H
 #include <sett/kernels/gemm.h>
@@ -50,8 +51,9 @@ typedef struct sett_product_problem {
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
     int align; /* bytes that operands and D begin at: a power of two up to 16; 0: 16 */
-    int64_t lda, ldb, ldr, ldd;                     /* from one row to the next */
-    int64_t batch_a, batch_b, batch_r, batch_d;     /* from one product to the next; 0: behind each other */
+    int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
+    int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
+    sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
@@ -61,6 +63,7 @@ typedef struct sett_product_kernel {
     union {
         size_t size;
         sett_gemm_wgmma_options wgmma;
+        sett_gemm_few_rows_options few_rows;
         sett_gemm_mma_options mma;
     } options; /* of the body: sett_kernels_compile(e, k.family->body, &k.options, target, ...) */
 } sett_product_kernel;
@@ -94,7 +97,12 @@ typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual */
     void *d;
-    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other */
+    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other, as bias, aux and amax */
+    const float *s, *qs;     /* of .scale and .quantise */
+    const void *bias;
+    void *aux;
+    float *amax;
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
@@ -104,8 +112,8 @@ SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_pr
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */
 
 /* What a run of m rows takes, for logs and benchmarks:
- * "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles streamed, 80.1 us by the model". Returns the
- * length, as snprintf does. */
+ * "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles streamed, 80.1 us by the model"; the model knows no
+ * times of other GPUs than those of sm_90a. Returns the length, as snprintf does. */
 SETT_API int sett_product_explain(const sett_product *, int m, char *text, size_t size);
 /* The same of a problem on a target (NULL: sm_90a), whose device is as the library's table has it: nothing is
  * compiled. -1: errors of sett_product_kernels. */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett_gemm_wgmma: what its rules (gemm_wgmma.c), its main loop (gemm_wgmma_loop.c) and its way out (gemm_wgmma_store.c) share. */
+#ifndef GEMM_WGMMA_H
+#define GEMM_WGMMA_H
+#include "epilogue.h"
+#include "stream_k.h"
+
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */ };
+
+static inline int bytes_of(sett_dtype t)
+{
+    return sett_dtype_bits(t) / 8;
+}
+
+/* Of C, of a tile. */
+static inline int columns(const sett_gemm_wgmma_options *o)
+{
+    return o->swiglu ? o->tuning.bn / 2 : o->tuning.bn;
+}
+
+/* Blocks, beside each other, that share A. */
+static inline int cluster_of(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.cluster;
+}
+
+/* Warp groups that multiply. */
+static inline int groups_of(const sett_gemm_wgmma_options *o)
+{
+    return columns(o) > ROWS ? 2 : 1;
+}
+
+/* Instructions of a warp group that lie below each other, in M of the instruction. */
+static inline int high_of(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.bn / ROWS / groups_of(o);
+}
+
+static inline int sums_of(const sett_gemm_wgmma_options *o)
+{
+    return high_of(o) * o->tuning.bm / 2;
+}
+
+/* Rows that one TMA box brings, of `rows` in all: as many as go into these, up to 64, and a multiple of the 8 rows of a swizzle. A box of more
+ * than 64 rows that lies partly outside is slow where many blocks load it at once. */
+static inline int box_of(int rows)
+{
+    int box = 64;
+    while (rows % box)
+        box -= 8;
+    return box;
+}
+
+static inline int box_of_a(const sett_gemm_wgmma_options *o)
+{
+    return box_of(o->tuning.bm / cluster_of(o));
+}
+
+/* Columns of C that one TMA box stores: of 64, as many as have 128 bytes. */
+static inline int panel_of(const sett_gemm_wgmma_options *o)
+{
+    return bytes_of(o->c) == 4 ? LINE / 4 : ROWS;
+}
+
+typedef struct wgmma_parts {
+    const sett_gemm_wgmma_options *o;
+    int bk;
+    sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64) */
+    sett_tma *ta, *tb, *tc;
+    sett_pipeline *pipe;
+    sett_scheduler *tiles;
+    sett_val *ktiles, *M, *N;
+    stream_k stream;
+    terms *terms;
+} wgmma_parts;
+
+/* Of one warp group, or of so many. */
+sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options *, int groups);
+/* What a warp group has of the tile at (m,n) is converted and stored. */
+void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett_val *group, sett_arg at);
+/* What one thread does, which loads, and what a warp group does, which multiplies. */
+void sett__wgmma_produce(sett_build *, const wgmma_parts *);
+void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);
+#endif

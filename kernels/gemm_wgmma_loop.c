@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main loop of sett_gemm_wgmma: one thread loads by TMA, warp groups multiply, and workers of one tile meet. */
+#include "gemm_wgmma.h"
+
+/* K tiles of a work tile: from, to. */
+static sett_arg k_range(sett_build *b, const wgmma_parts *t, const sett_work_tile *w)
+{
+    return t->o->stream_k ? sett_tile_k_range(w) : sett_tuple(b, 0, t->ktiles);
+}
+
+/* Box number i of a tile's rows of A or B: of a matrix of so many boxes, and the last one of these where it lies outside, as a box
+ * outside takes longer than one inside; what it brings is never stored. */
+static sett_tensor *box_at(const wgmma_parts *t, sett_tensor *rows, int box, sett_arg i, sett_val *extent)
+{
+    return sett_local_tile(rows, T(box, t->bk), T(sett_min(i, sett_sub(sett_ceil_div(extent, box), 1)), ALL));
+}
+
+/* A tile's loads: where in shared memory, (box,bk,stages), and from where, (box,bk,k). */
+typedef struct loads {
+    int n;
+    sett_tensor *to[BOXES], *from[BOXES];
+} loads;
+
+/* In a cluster each block loads one half of A's boxes for both. */
+static loads loads_of_a(sett_build *b, const wgmma_parts *t, sett_arg m)
+{
+    const int box = box_of_a(t->o), boxes = t->o->tuning.bm / box;
+    loads x = {.n = boxes / cluster_of(t->o)};
+    sett_val *rank = cluster_of(t->o) == 2 ? sett_block_idx_in_cluster(b) : NULL;
+    for (int i = 0; i < x.n; i++) {
+        sett_arg at = rank ? SETT_A(sett_add(sett_mul(rank, x.n), i)) : sett_arg_i(i);
+        x.from[i] = box_at(t, sett_tma_tensor(t->ta), box, sett_add(sett_mul(m, boxes), at), t->M);
+        x.to[i] = sett_local_tile(t->a, T(box, t->bk), T(at, 0));
+    }
+    return x;
+}
+
+/* Of .swiglu the first half of B's boxes is the gate's rows, and the others are those of up, which lie N rows further on in B. */
+static loads loads_of_b(const wgmma_parts *t, sett_arg n)
+{
+    const int boxes = t->o->tuning.bn / ROWS, gate = columns(t->o) / ROWS;
+    sett_tensor *rows = sett_tma_tensor(t->tb), *up = t->o->swiglu ? sett_domain_offset(rows, t->N, 0) : NULL;
+    loads x = {.n = boxes};
+    for (int i = 0; i < boxes; i++) {
+        x.from[i] = box_at(t, i < gate ? rows : up, ROWS, sett_add(sett_mul(n, gate), i % gate), t->N);
+        x.to[i] = sett_local_tile(t->b, T(ROWS, t->bk), T(i, 0));
+    }
+    return x;
+}
+
+void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
+{
+    sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
+    sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett_val *both = cluster_of(t->o) == 2 ? sett_const(b, SETT_I32, 3) : NULL;
+    sett_while (b, sett_is_valid_tile(w)) {
+        sett_arg at = sett_tile_coord(w), range = k_range(b, t, w);
+        const loads x[] = {loads_of_a(b, t, sett_get(at, 0)), loads_of_b(t, sett_get(at, 1))};
+        sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
+            sett_producer_acquire(put);
+            sett_val *s = sett_pipeline_stage(put);
+            for (int i = 0; i < x[0].n; i++)
+                sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
+            for (int i = 0; i < x[1].n; i++)
+                sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
+            sett_pipeline_advance(put);
+        }
+        sett_advance_to_next_work(w);
+    }
+}
+
+sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options *o, int groups)
+{
+    sett_mma_atom *atom = sett_wgmma(b, .a = o->b, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
+    return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
+}
+
+/* acc = or += the stage's product, in the background. */
+static void k_block(sett_build *b, const wgmma_parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_pipeline_state *get, bool first)
+{
+    sett_consumer_wait(get);
+    sett_val *s = sett_pipeline_stage(get);
+    sett_tensor *fA = sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
+    sett_tensor *fB = sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(t->b, ALL, ALL, s)));
+    sett_gemm(mma, acc, fB, fA, acc, .overwrite = first);
+    sett_mma_commit(b);
+}
+
+/* acc = the product of a work tile's K tiles. `stages` counts those of the tiles before. */
+static void multiply(sett_build *b, const wgmma_parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_tensor *stages, sett_pipeline_state *get, sett_pipeline_state *done, sett_arg n)
+{
+    sett_pipeline_state_set(get, sett_at(stages, 0));
+    sett_set(stages, sett_add(sett_at(stages, 0), n), 0);
+    k_block(b, t, mma, mine, acc, get, true);
+    sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
+    sett_for (b, k, 1, n, 1) {
+        k_block(b, t, mma, mine, acc, get, false);
+        sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
+        sett_consumer_release(done);
+        sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
+    }
+    sett_mma_wait(b, 0);
+    sett_consumer_release(done);
+}
+
+/* Number of the first slot of a worker's group; each worker has one for each warp group of each of its blocks. */
+static sett_val *slot_of(sett_build *b, const wgmma_parts *t, sett_val *worker, sett_val *group)
+{
+    const int groups = groups_of(t->o), cluster = cluster_of(t->o);
+    sett_val *slot = sett_add(sett_mul(worker, cluster * groups), group);
+    return cluster == 2 ? sett_add(slot, sett_mul(sett_block_idx_in_cluster(b), groups)) : slot;
+}
+
+/* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own. True, of the kernel: it is to be
+ * stored. */
+static sett_val *meet(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range)
+{
+    sett_val *from = sett_value(b, sett_get(range, 0)), *to = sett_value(b, sett_get(range, 1)), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
+    sett_if (b, sett_or(sett_gt(from, 0), sett_lt(to, t->ktiles))) {
+        sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
+        sett_val *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1)), *step = sett_value(b, sett_get(who, 2));
+        sett_if (b, sett_gt(from, 0))
+            sett__leave_sums(b, &t->stream, acc, slot_of(b, t, me, group), barrier, thread);
+        sett_else (b)
+            sett__take_sums(b, &t->stream, acc, slot_of(b, t, sett_add(me, step), group), sett_mul(step, cluster_of(t->o) * groups_of(t->o)),
+                sett_floordiv(sett_sub(last, me), step), barrier, thread);
+    }
+    return sett_eq(from, 0);
+}
+
+void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    sett_tiled_mma *mma = sett__wgmma_product(b, o, groups_of(o));
+    sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
+    sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
+    sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett__epilogue_begin(t->terms);
+    sett_while (b, sett_is_valid_tile(w)) {
+        sett_arg range = k_range(b, t, w);
+        multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
+        if (o->stream_k)
+            sett_if (b, meet(b, t, acc, group, w, range))
+                sett__wgmma_store(b, t, acc, group, sett_tile_coord(w));
+        else
+            sett__wgmma_store(b, t, acc, group, sett_tile_coord(w));
+        sett_advance_to_next_work(w);
+    }
+    sett__epilogue_end(t->terms);
+    sett_tma_store_wait_read(b, 0);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way out of sett_gemm_wgmma: registers, the epilogue, shared memory, TMA. */
+#include "gemm_wgmma.h"
+
+/* Sums that a thread converts and stores at a time: of 16 rows of A by stmatrix, which has elements of 16 bits, else of 8. */
+static int each_of(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.bm % 16 || bytes_of(o->c) != 2 ? 4 : 8;
+}
+
+/* Number j of such parts of a partition of the copy to shared memory. */
+static sett_tensor *part_of(const sett_gemm_wgmma_options *o, sett_tensor *t, int j)
+{
+    return bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
+}
+
+/* A part of a tile: what its epilogue is given. Tensors are taken as (N,M) here. */
+typedef struct place {
+    sett_epilogue_tile base;
+    const sett_gemm_wgmma_options *o;
+    sett_thr_copy *thread; /* of the copy from registers to the tile */
+    sett_arg tiler, tile;
+    int part;
+} place;
+
+static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, sett_tensor *whole)
+{
+    const place *p = (const place *)base;
+    (void)site;
+    return part_of(p->o, sett_partition_S(p->thread, sett_local_tile(sett_select(whole, 1, 0), p->tiler, p->tile)), p->part);
+}
+
+/* Number j of such sums, of registers as the copy to shared memory has them. */
+static sett_val *sums_at(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *acc, int j)
+{
+    return sett_load(bytes_of(o->c) == 2 ? part_of(o, acc, j) : sett_slice(sett_composition(acc, sett_make_layout(b, T(4, o->tuning.bm / 8))), ALL, j));
+}
+
+/* 64 columns of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC, (64,bm). */
+static void fill_columns(sett_build *b, const wgmma_parts *t, sett_tiled_copy *r2s, place *at, sett_tensor *const from[2], sett_tensor *sC)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int each = each_of(o);
+    sett_tensor *held = sett_make_rmem_tensor(b, o->c, each), *to = sett_partition_D(at->thread, sC), *shape = sett_partition_S(at->thread, sC);
+    for (int j = 0; j < o->tuning.bm * ROWS / GROUP / each; j++) {
+        at->part = j;
+        at->base.same_columns = j > 0;
+        sett_val *sums = sums_at(b, o, from[0], j);
+        if (from[1])
+            sums = sett_mul(sett__gate(t->terms, sums), sett__up(t->terms, sums_at(b, o, from[1], j)));
+        sett_val *x = sett__epilogue(&at->base, sett_reshape(sums, sett_shape(part_of(o, shape, j))), t->terms); /* as sett_epilogue_partition gives it */
+        sett_store(held, sett_reshape(sett__rounded(x, o->c), each));
+        sett_copy(r2s, held, part_of(o, to, j));
+    }
+}
+
+/* The sums of one instruction of those that lie below each other. */
+static sett_tensor *rows_of(sett_build *b, const sett_gemm_wgmma_options *o, sett_thr_copy *to, sett_tensor *acc, int i)
+{
+    sett_tensor *rows = sett_composition(sett_slice(acc, ALL, i, 0), sett_make_layout(b, T(T(2, 2, o->tuning.bm / 8), 1, 1), T(T(1, 2, 4), 0, 0)));
+    return bytes_of(o->c) == 2 ? sett_retile(to, rows) : rows;
+}
+
+/* What a warp group has of the tile, 64 columns at a time: threads write them, and one begins their copy, when the one of the last tile has
+ * read the place. What lies past the edges is left out. */
+void sett__wgmma_store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const sett_dtype d = o->c;
+    const int bm = o->tuning.bm, panel = panel_of(o), blocks = columns(o) / ROWS, mine = blocks / groups_of(o), each = each_of(o);
+    sett_copy_atom *move = bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, true) : sett_copy_universal(b, d, sett_dtype_bits(d));
+    sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1));
+    sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
+    sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
+    for (int i = 0; i < mine; i++) {
+        sett_val *block = sett_add(group, i * groups_of(o)); /* of the tile, 64 columns */
+        sett_tensor *part[] = {acc, NULL}, *sC = sett_slice(t->c, ALL, ALL, block);
+        part[0] = rows_of(b, o, to, acc, i);
+        if (o->swiglu)
+            part[1] = rows_of(b, o, to, acc, i + mine);
+        place here = {.base = {.b = b, .partition = partition, .same_rows = 28 /* lane / 4 is a column of C */}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
+        sett_tma_store_wait_read(b, mine - 1);
+        sett_barrier(b, sett_add(group, 1), GROUP);
+        fill_columns(b, t, r2s, &here, part, sett_select(sC, 1, 0));
+        sett_fence_view_async_shared(b);
+        sett_barrier(b, sett_add(group, 1), GROUP);
+        sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(bm, ROWS), T(sett_get(at, 0), sett_add(sett_mul(sett_get(at, 1), blocks), block)));
+        sett_if (b, sett_eq(warp, 0))
+            for (int j = 0; j < ROWS / panel; j++)
+                sett_tma_store(t->tc, sett_local_tile(sC, T(bm, panel), T(0, j)), sett_local_tile(gC, T(bm, panel), T(0, j)));
+        sett_tma_store_commit(b);
+    }
+}
