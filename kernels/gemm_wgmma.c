@@ -27,7 +27,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     sett_gemm_wgmma_tuning *tune = &o->tuning;
     product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .k_tiles = USUAL_K_TILES};
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);
-    sett__product_tiles(&f, o->swiglu, SETT_PRODUCT_KERNELS);
+    sett__product_tiles(&f, o->swiglu, PRODUCT_TILES);
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)

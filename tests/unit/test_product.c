@@ -191,7 +191,7 @@ START_TEST(choices)
             for (int k = 0; k < f.n_tiles; k++) {
                 const struct product_tile *other = &f.tile[k];
                 const int64_t tiles = (m + other->bm - 1) / other->bm * ((f.n + other->columns - 1) / other->columns);
-                if (m <= 64 && other->bm < m)
+                if (m <= 64 && (other->bm < m || other->columns > 64))
                     continue;
                 const product_way whole = {.kernel = k, .tiles = tiles, .workers = (int)(tiles < 132 ? tiles : 132)};
                 ck_assert(w.us <= sett__product_us(&f, &whole, m));
