@@ -96,7 +96,7 @@ int product_command(const options *o)
 }
 
 /* ---- sett bench product ------------------------------------------------------------------------------------ */
-enum { A, B, R, D, SA, SB, OPERANDS };
+enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, OPERANDS };
 typedef struct benched {
     sett_engine *engine;
     sett_stream stream;
@@ -120,9 +120,12 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
 {
     const sett_product_problem *p = &x->p;
     const size_t each = p->batch > 1 ? (size_t)p->batch : 1, d = span(p, x->m, p->n, p->ldd, p->batch_d, 0);
-    const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32};
+    const sett_dtype beside = p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32;
+    const sett_gemm_terms *t = &p->terms;
+    const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32};
     const size_t count[] = {span(p, x->m, p->k, p->lda, p->batch_a, p->a_major), span(p, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
-        p->residual ? span(p, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, p->scaled ? each * (size_t)x->m : 0, p->scaled ? each * (size_t)p->n : 0};
+        p->residual ? span(p, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, p->scaled ? each * (size_t)x->m : 0, p->scaled ? each * (size_t)p->n : 0,
+        t->bias ? each * (size_t)p->n : 0, t->aux ? each * (size_t)x->m * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? each * (size_t)x->m : t->amax != 0};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
 
@@ -183,7 +186,8 @@ static sett_status once(void *user, sett_stream stream, int set)
 {
     benched *x = user;
     void *const *at = x->at[set];
-    const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB]};
+    const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
+        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
     return sett_product_run(x->plan, x->m, &o, x->workspace, x->workspace_bytes, stream, &x->err);
 }
 
