@@ -17,7 +17,7 @@ static const device *hopper(void)
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    return (hopper()->shared_memory_bytes - BARRIERS - o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
+    return (hopper()->shared_memory_bytes - BARRIERS - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
 }
 
 /* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n, as a product of whole tiles and a usual K does. */
@@ -63,12 +63,14 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
     const epilogue_options e = epilogue_of(o);
     sett__check_epilogue(&e, c);
-    sett__is_zero(c, "reserved", o->reserved);
     sett__in_range(c, "m", tune->m, 0, INT_MAX);
     sett__in_range(c, "n", tune->n, 0, INT_MAX);
     sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
     sett__in_range(c, "cluster", tune->cluster, 0, 2);
     sett__in_range(c, "stream_k", o->stream_k, 0, 1);
+    sett__in_range(c, "ping_pong", tune->ping_pong, 0, 1);
+    if (tune->ping_pong && o->stream_k)
+        REFUSE(c, ".ping_pong is 1: then .stream_k is 0");
     if (*c->why)
         return;
     choose_tile(o);
@@ -93,13 +95,14 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, s
     const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o), bm = o->tuning.bm, bn = o->tuning.bn, box = box_of_a(o);
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bm, t->bk, o->tuning.stages), 1024);
     t->b = sett_make_smem_tensor(b, o->b, sett_smem_layout(b, o->b, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
-    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, columns(o) / ROWS), 1024);
+    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, (1 + o->tuning.ping_pong) * columns(o) / ROWS), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
     t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, panel), .tile = T(bm, panel));
     const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(groups),
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(sharing(o)),
         .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
+    t->turns = o->tuning.ping_pong ? sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(4)) : NULL;
     sett__begin(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_eq(group, groups))
@@ -146,6 +149,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong),
     TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

@@ -27,13 +27,19 @@ static inline int cluster_of(const sett_gemm_wgmma_options *o)
 /* Warp groups that multiply. */
 static inline int groups_of(const sett_gemm_wgmma_options *o)
 {
-    return columns(o) > ROWS ? 2 : 1;
+    return columns(o) > ROWS || o->tuning.ping_pong ? 2 : 1;
+}
+
+/* Of these, how many share a tile. With .ping_pong each has a tile of its own: while one multiplies the other one stores. */
+static inline int sharing(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.ping_pong ? 1 : groups_of(o);
 }
 
 /* Instructions of a warp group that lie below each other, in M of the instruction. */
 static inline int high_of(const sett_gemm_wgmma_options *o)
 {
-    return o->tuning.bn / ROWS / groups_of(o);
+    return o->tuning.bn / ROWS / sharing(o);
 }
 
 static inline int sums_of(const sett_gemm_wgmma_options *o)
@@ -65,9 +71,9 @@ static inline int panel_of(const sett_gemm_wgmma_options *o)
 typedef struct wgmma_parts {
     const sett_gemm_wgmma_options *o;
     int bk;
-    sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64) */
+    sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
     sett_tma *ta, *tb, *tc;
-    sett_pipeline *pipe;
+    sett_pipeline *pipe, *turns; /* turns: of .ping_pong */
     sett_scheduler *tiles;
     sett_val *ktiles, *M, *N;
     stream_k stream;

@@ -128,24 +128,41 @@ static sett_val *meet(sett_build *b, const wgmma_parts *t, sett_tensor *acc, set
     return sett_eq(from, 0);
 }
 
+/* Of .ping_pong: over a tile of the other group, and its stages. */
+static void skip(const wgmma_parts *t, sett_work_tile *w, sett_tensor *stages)
+{
+    sett_set(stages, sett_add(sett_at(stages, 0), t->ktiles), 0);
+    sett_advance_to_next_work(w);
+}
+
 void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    sett_tiled_mma *mma = sett__wgmma_product(b, o, groups_of(o));
-    sett_thr_mma *mine = sett_get_slice(mma, sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
+    sett_tiled_mma *mma = sett__wgmma_product(b, o, sharing(o));
+    sett_thr_mma *mine = sett_get_slice(mma, o->tuning.ping_pong ? sett_const(b, SETT_I32, 0) : sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
     sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
     sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
+    sett_pipeline_state *turn = t->turns ? sett_order_state(t->turns, group) : NULL;
+    if (turn) /* the other group's tile */
+        sett_if (b, sett_eq(group, 1))
+            skip(t, w, stages);
     sett__epilogue_begin(t->terms);
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg range = k_range(b, t, w);
+        if (turn)
+            sett_order_wait(turn);
         multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
+        if (turn)
+            sett_order_arrive(turn);
         if (o->stream_k)
             sett_if (b, meet(b, t, acc, group, w, range))
                 sett__wgmma_store(b, t, acc, group, sett_tile_coord(w));
         else
             sett__wgmma_store(b, t, acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
+        if (turn)
+            skip(t, w, stages);
     }
     sett__epilogue_end(t->terms);
     sett_tma_store_wait_read(b, 0);

@@ -67,14 +67,14 @@ void sett__wgmma_store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, se
 {
     const sett_gemm_wgmma_options *o = t->o;
     const sett_dtype d = o->c;
-    const int bm = o->tuning.bm, panel = panel_of(o), blocks = columns(o) / ROWS, mine = blocks / groups_of(o), each = each_of(o);
+    const int bm = o->tuning.bm, panel = panel_of(o), blocks = columns(o) / ROWS, mine = blocks / sharing(o), each = each_of(o);
     sett_copy_atom *move = bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, true) : sett_copy_universal(b, d, sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1));
     sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
     sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
     for (int i = 0; i < mine; i++) {
-        sett_val *block = sett_add(group, i * groups_of(o)); /* of the tile, 64 columns */
-        sett_tensor *part[] = {acc, NULL}, *sC = sett_slice(t->c, ALL, ALL, block);
+        sett_val *block = o->tuning.ping_pong ? sett_const(b, SETT_I32, i) : sett_add(group, i * groups_of(o)); /* of the tile, 64 columns */
+        sett_tensor *part[] = {acc, NULL}, *sC = sett_slice(t->c, ALL, ALL, o->tuning.ping_pong ? sett_add(sett_mul(group, blocks), i) : block);
         part[0] = rows_of(b, o, to, acc, i);
         if (o->swiglu)
             part[1] = rows_of(b, o, to, acc, i + mine);

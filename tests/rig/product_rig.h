@@ -5,7 +5,7 @@
 #include "tests/rig/kernels_rig.h"
 
 /* Factors -2 to 2 as each type has them, so that sums are exact. */
-typedef struct product { sett_dtype ab, c; int scaled, bn, swiglu, residual, bm; } product;
+typedef struct product { sett_dtype ab, c; int scaled, bn, swiglu, residual, bm, ping_pong; } product;
 
 static inline uint32_t factor_bits(sett_dtype t, int x)
 {

@@ -358,7 +358,7 @@ static const struct {
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .tuning.threads = 1 << 29),
     BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
     BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", .dtype = SETT_I8, .c = SETT_I32),
-    BAD(gemm_wgmma, ".reserved is 5: it must be 0", .dtype = SETT_F16, .reserved = 5),
+    BAD(gemm_wgmma, ".ping_pong is 1: then .stream_k is 0", .dtype = SETT_F16, .stream_k = 1, .tuning.ping_pong = 1),
     BAD(gemm_wgmma, ".swiglu is 1: then .scaled is 0", .dtype = SETT_BF16, .swiglu = 1, .scaled = 1),
     BAD(gemm_wgmma, ".swiglu is 1: .dtype is a float then", .dtype = SETT_I8, .swiglu = 1),
     BAD(gemm_wgmma, ".bn is 192: of .swiglu 256 or 128", .dtype = SETT_BF16, .swiglu = 1, .tuning.bn = 192),

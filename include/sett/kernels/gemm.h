@@ -84,6 +84,8 @@ typedef struct sett_gemm_wgmma_tuning {
                    * launch with another M or N gives the same results, and may be slower.
                    * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
     int cluster;  /* 2: two blocks, beside each other, share A, by multicast; 1: blocks by themselves */
+    int ping_pong; /* 1: each warp group has a tile of its own, so that one stores while the other multiplies:
+                    * for a small K; not with .stream_k */
 } sett_gemm_wgmma_tuning;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
@@ -97,7 +99,6 @@ typedef struct sett_gemm_wgmma_options {
     int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
-    int reserved;          /* 0 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
