@@ -448,7 +448,7 @@ int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
 {
     const product_way w = way_of(x, m > 0 ? m : 1);
     if (w.kernel == x->n_tiles)
-        return snprintf(text, size, "gemm_few_rows");
+        return x->by_tma ? snprintf(text, size, "gemm_few_rows: %.1f us by the model", w.us) : snprintf(text, size, "gemm_few_rows");
     if (!x->by_tma)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
     return snprintf(text, size, "gemm_wgmma bm=%d bn=%d%s: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,

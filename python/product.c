@@ -25,8 +25,11 @@ typedef struct product {
     int n_room;
 } product;
 
-enum { A, B, OUT, R, SA, SB, OPERANDS };
-static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb"};
+enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, OPERANDS };
+static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax"};
+/* Numbers of a call. */
+enum { ALPHA, CAP, BETA, LOW, HIGH, NUMBERS };
+static const char *const number_names[] = {"alpha", "cap", "beta", "low", "high"};
 
 /* ---- making and ending ------------------------------------------------------------------------------ */
 /* Product(...): the function _plan(...) of the type gives the engine, a plan, which is taken over, the bytes of a workspace, device, max_m. */
@@ -110,12 +113,12 @@ static PyObject *product_reserve(PyObject *self, PyObject *number)
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
 /* How an operand of the problem lies: its extents, and how far apart its rows and batches are. `option`: the end of the names of
- * strides, as in lda. */
+ * strides, as in ldaux. */
 typedef struct form {
     sett_dtype dtype;
     int64_t rows, cols, apart, batch;
     int major;
-    char option;
+    const char *option;
 } form;
 
 SETT_PRINTF(4, 5) static int refuse_form(const taken *t, int i, sett_status s, const char *format, ...)
@@ -134,14 +137,16 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     const int deep = x->p.batch > 1;
     const int64_t row = b->stride[deep], col = b->stride[deep + 1], apart = f->major ? col : row, one = f->major ? row : col;
     const bool many = f->rows > 1, wide = f->cols > 1;
+    if (!f->rows || !f->cols) /* which producers give any strides */
+        return 0;
     if ((f->major ? many : wide) && one != 1)
-        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product beside each other: %c_major is %d", f->major ? "rows" : "columns",
-            (long long)one, f->option == 'a' || f->option == 'b' ? f->option : 'a', f->major);
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product beside each other%s", f->major ? "rows" : "columns",
+            (long long)one, i == A ? f->major ? ": a_major is 1" : ": a_major is 0" : i == B ? f->major ? ": b_major is 1" : ": b_major is 0" : "");
     if ((f->major ? wide : many) && apart != f->apart)
-        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product %lld: ld%c of sett.Product, or Product.of with such tensors, says it",
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product %lld: ld%s of sett.Product, or Product.of with such tensors, says it",
             f->major ? "columns" : "rows", (long long)apart, (long long)f->apart, f->option);
     if (deep && b->stride[0] != f->batch)
-        return refuse_form(t, i, SETT_E_SHAPE, "its products lie %lld elements apart, and those of the problem %lld: batch_%c says it", (long long)b->stride[0], (long long)f->batch, f->option);
+        return refuse_form(t, i, SETT_E_SHAPE, "its products lie %lld elements apart, and those of the problem %lld: batch_%s says it", (long long)b->stride[0], (long long)f->batch, f->option);
     return 0;
 }
 
@@ -159,16 +164,15 @@ static int check_matrix(const product *x, const taken *t, int i, const form *f)
     return check_strides(x, t, i, f);
 }
 
-/* Float32, of batches one behind the other. */
-static int check_scale(const product *x, const taken *t, int i, int64_t n)
+/* Numbers beside each other; deep: so many for each product of a batch, one behind the other. */
+static int check_vector(const product *x, const taken *t, int i, sett_dtype dtype, int64_t n, bool deep)
 {
     const sett_buf *b = &t->buf[i];
-    const int deep = x->p.batch > 1;
-    if (b->dtype != SETT_F32)
-        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and scales are f32", sett_dtype_name(b->dtype));
+    if (b->dtype != dtype)
+        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(dtype));
     const bool fits = b->rank == 1 + deep && (!deep || b->shape[0] == x->p.batch) && b->shape[deep] == n;
     if (!fits || (n > 1 && b->stride[deep] != 1) || (deep && b->stride[0] != n))
-        return refuse_form(t, i, SETT_E_SHAPE, "scales are %lld numbers beside each other%s", (long long)n, deep ? ", of each product" : "");
+        return refuse_form(t, i, SETT_E_SHAPE, "it takes %lld element%s beside each other%s", (long long)n, n == 1 ? "" : "s", deep ? ", for each product" : "");
     return 0;
 }
 
@@ -176,7 +180,7 @@ static int check_scale(const product *x, const taken *t, int i, int64_t n)
 static int take_operand(taken *t, int i, PyObject *arg)
 {
     static const want read = {0, 0}, written = {WRITTEN, 0};
-    t->want = i == OUT ? &written : &read;
+    t->want = i == OUT || i == AUX || i == AMAX ? &written : &read;
     t->kept[i] = NULL, t->bind[i] = (sett_launch_arg){.kind = 0};
     if (take(t, i, arg))
         return -1;
@@ -189,7 +193,8 @@ static int check_given(const product *x, const taken *t, PyObject *const arg[OPE
     const struct {
         int i, wanted;
         const char *option;
-    } of[] = {{R, x->p.residual, "residual"}, {SA, x->p.scaled, "scaled"}, {SB, x->p.scaled, "scaled"}};
+    } of[] = {{R, x->p.residual, "residual"}, {SA, x->p.scaled, "scaled"}, {SB, x->p.scaled, "scaled"}, {BIAS, x->p.terms.bias, "bias"}, {AUX, x->p.terms.aux, "aux"},
+        {S, x->p.terms.scale, "scale"}, {QS, x->p.terms.quantise, "quantise"}, {AMAX, x->p.terms.amax, "amax"}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const bool given = arg[of[k].i] != NULL;
         if (given != (of[k].wanted != 0))
@@ -201,11 +206,28 @@ static int check_given(const product *x, const taken *t, PyObject *const arg[OPE
 static int check_all(const product *x, const taken *t, int64_t m)
 {
     const sett_product_problem *p = &x->p;
-    const form b = {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, 'b'}, a = {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, 'a'};
-    const form r = {p->d, m, p->n, p->ldr, p->batch_r, 0, 'r'}, d = {p->d, m, p->n, p->ldd, p->batch_d, 0, 'd'};
-    if (check_matrix(x, t, A, &a) || check_matrix(x, t, B, &b) || check_matrix(x, t, OUT, &d) || (p->residual && check_matrix(x, t, R, &r)))
-        return -1;
-    return p->scaled && (check_scale(x, t, SA, m) || check_scale(x, t, SB, p->n)) ? -1 : 0;
+    const sett_dtype beside = p->d == SETT_F32 || p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32; /* of bias and aux: gemm.h */
+    const bool deep = p->batch > 1;
+    const struct {
+        int i, has;
+        form form;
+    } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a"}}, {B, 1, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b"}},
+        {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d"}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r"}},
+        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux"}}};
+    const struct {
+        int i, has;
+        sett_dtype dtype;
+        int64_t n;
+        bool deep;
+    } vector[] = {{SA, p->scaled, SETT_F32, m, deep}, {SB, p->scaled, SETT_F32, p->n, deep}, {BIAS, p->terms.bias, beside, p->n, deep}, {S, p->terms.scale, SETT_F32, 1, false},
+        {QS, p->terms.quantise, SETT_F32, 1, false}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, deep && p->terms.amax == 2}};
+    for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
+        if (matrix[k].has && check_matrix(x, t, matrix[k].i, &matrix[k].form))
+            return -1;
+    for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
+        if (vector[k].has && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].deep))
+            return -1;
+    return 0;
 }
 
 /* The rows of a, once it is taken. */
@@ -261,11 +283,39 @@ static int take_operands(product *x, taken *t, PyObject *arg[OPERANDS], PyObject
     return check_all(x, t, *m);
 }
 
-static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS])
+/* Numbers of terms: those that the problem has, and no others. */
+static int take_numbers(const product *x, PyObject *const given[NUMBERS], sett_product_operands *o)
 {
-    const sett_product_operands o = {.size = sizeof o, .a = t->buf[A].data, .b = t->buf[B].data, .d = t->buf[OUT].data, .r = arg[R] ? t->buf[R].data : NULL,
-        .sa = arg[SA] ? t->buf[SA].data : NULL, .sb = arg[SB] ? t->buf[SB].data : NULL};
+    const struct {
+        int wanted;
+        const char *option;
+        float *to;
+    } of[] = {[ALPHA] = {x->p.terms.alpha, "alpha", &o->alpha}, [CAP] = {x->p.terms.softcap, "softcap", &o->cap}, [BETA] = {x->p.terms.beta, "beta", &o->beta},
+        [LOW] = {x->p.terms.clamp, "clamp", &o->low}, [HIGH] = {x->p.terms.clamp, "clamp", &o->high}};
+    char text[200];
+    for (int i = 0; i < NUMBERS; i++) {
+        const bool is = given[i] && given[i] != Py_None;
+        if (is != (of[i].wanted != 0)) {
+            PyOS_snprintf(text, sizeof text, is ? "sett.Product: %s is given, and the product is without %s=1" : "sett.Product: %s is missing: the product has %s=1", number_names[i], of[i].option);
+            return fail(x->st, SETT_E_BIND, text);
+        }
+        *of[i].to = is ? (float)PyFloat_AsDouble(given[i]) : 0;
+        if (is && PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS], PyObject *const number[NUMBERS])
+{
+    void *at[OPERANDS];
     sett_error err;
+    for (int i = 0; i < OPERANDS; i++)
+        at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
+    sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
+        .amax = at[AMAX]};
+    if (take_numbers(x, number, &o))
+        return -1;
     sett_status s;
     if (!t->handle_known && find_stream(t->st, t->stream, t->from, t->device, &t->handle))
         return -1;
@@ -283,12 +333,13 @@ static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS])
 
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
-    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", NULL};
+    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "alpha", "cap", "beta", "low", "high", NULL};
     product *x = (product *)self;
-    PyObject *arg[OPERANDS] = {NULL}, *stream = NULL, *out = NULL;
+    PyObject *arg[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
     taken t;
     int64_t m = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
+            &arg[S], &arg[QS], &arg[AMAX], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH]))
         return NULL;
     for (int i = 0; i < OPERANDS; i++)
         arg[i] = arg[i] == Py_None ? NULL : arg[i];
@@ -296,7 +347,7 @@ static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
         return fail(x->st, SETT_E_BIND, "sett.Product: a and b are tensors"), NULL;
     begin_taken(&t, NULL, x->device);
     t.st = x->st, t.names_of = names_of, t.stream = stream;
-    const int r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, arg);
+    const int r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, arg, number);
     drop(&t);
     if (r)
         Py_CLEAR(out);
@@ -350,9 +401,12 @@ static PyGetSetDef members[] = {
 #define METHOD(f) (PyCFunction)(void (*)(void))f
 static PyMethodDef methods[] = {
     {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None)\n--\n\nOne product; gives out.\n\n"
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None)\n--\n\n"
+        "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
         "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1. Of batch=L each has a mode of L before these.\n"
+        "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
+        "    or 2. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"
         "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"

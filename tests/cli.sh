@@ -148,7 +148,7 @@ expect 1 'nowhere/f: No such file' layout '(4,8)' -o "$d/nowhere/f"
 expect 1 '^sett: column 9: ' layout '(4,8):(8'
 expect 1 '^sett: sett_composition: ' layout 'composition((4,8):(8,1),3:5)'
 expect 2 'composition\( has no closing bracket' layout 'composition((4,8):(8,1),2'
-for command in layout compile run bench cache warm doctor completion; do
+for command in layout compile run bench cache warm doctor completion product; do
     expect 0 "^usage: sett $command " $command --help
     expect 0 "^usage: sett $command " help $command
     expect 0 "^usage: sett $command " --help $command
@@ -182,6 +182,31 @@ for words in "warm --pack" "warm" "export"; do
     [ "$(cd "$d" && completed sett $words "two w")" = "two words" ] || wrong "a file with a space in its name is not completed after $words"
 done
 expect 2 'frob is no command' help frob
+expect 0 '^64 x 4096 x 14336 of bf16 for sm_90a$' product 64 4096 14336 --target sm_90a
+expect 0 '^gemm_wgmma bm=[0-9]+ bn=[0-9]+: [0-9]+ workers, [0-9]+ of [0-9]+ tiles streamed, [0-9.]+ us by the model$' product 64 4096 14336 --target sm_90a
+expect 0 ': [0-9]+ workers, 0 of [0-9]+ tiles streamed' product 64 4096 14336 --target sm_90a --batch-invariant
+expect 0 '^gemm_mma bm=[0-9]+ bn=[0-9]+$' product 64 4096 14336 --target sm_80 --dtype f16
+expect 0 '^8 x 64 x 64 of f32 for cpu$' product 8 64 64 dtype=f32 --device cpu
+expect 0 '^\{"schema_version": 1, "m": 8, "n": 64, "k": 64, "dtype": "f8E4M3FN", "target": "sm_90a", "takes": "gemm_few_rows: [0-9.]* us by the model"}$' product 8 64 64 d=f32 --dtype f8E4M3FN --target sm_90a --json
+expect 2 'product takes M N K, as in product 64 4096 14336' product 8 64
+expect 2 'product many: a number from 0 to ' product many 64 64
+expect 2 'swiglo is no parameter of a product; did you mean swiglu' product 8 64 64 swiglo=1
+expect 2 'k=64 and k=8: it is given twice' product 8 64 64 k=8
+expect 2 '--dtype f16 and dtype=f32: it is given twice' product 8 64 64 dtype=f32 --dtype f16
+expect 2 'frob' product 8 64 64 --dtype frob
+expect 1 '.lda is 8: at least 64, or 0 for that' product 8 64 64 lda=8 --target sm_90a
+expect 1 '.dtype is f64: f16, bf16, ' product 8 64 64 --dtype f64 --target sm_90a
+expect 0 '^16 x 64 x 128 of bf16 on CPU engine: median [0-9.]+ us \(p10 [0-9.]+, p90 [0-9.]+, spread [0-9.]+ %\)$' bench product 16 64 128 --device cpu --iterations 3
+expect 0 '^3 iterations of 1 launch, by the wall clock: 1 set of operands of 0.02253 MB$' bench product 16 64 128 --device cpu --iterations 3 --hot
+expect 0 '^gemm_wgmma bm=.* us by the model$' bench product 16 64 128 --device cpu --iterations 3
+expect 0 '^\{"product": \{"m": 3, "n": 24, "k": 32, "dtype": "i8", "takes": "gemm_mma .*"benchmark": \{"schema_version": 1, ' bench product 3 24 32 batch=2 scaled=1 residual=1 --dtype i8 --device cpu --iterations 2 --json
+expect 0 '^gemm_wgmma bm=.* us by the model$' bench product 16 64 128 bias=1 activation=gelu aux=1 alpha=1 clamp=1 amax=2 scale=1 --device cpu --iterations 2
+expect 2 'activation=tanh: no integer, and none of none, relu, gelu' product 16 64 128 activation=tanh
+expect 2 'bench product: --cols is of kernels' bench product 16 64 128 --cols 8
+expect 2 'bench product takes M N K' bench product 16 64
+expect 2 'there is nothing to measure of 0 x 64' bench product 0 64 128
+expect 2 '--batch-invariant is of bench product M N K' bench softmax X=8x8 --batch-invariant
+expect 2 '--panels is no option of product' product 8 64 64 --panels
 expect 1 'softmax' run frob
 expect 1 'frob is neither a kernel nor a file$' compile frob --target sm_90a
 expect 2 'which kernel' run

@@ -83,7 +83,7 @@ static uint64_t random_element(sett_dtype t, uint64_t r)
     }
 }
 
-static void fill_random(npy *a, uint64_t seed)
+void random_fill(npy *a, uint64_t seed)
 {
     size_t width = (size_t)(sett_dtype_bits(a->dtype) + 7) / 8;
     for (size_t at = 0; at + width <= a->bytes; at += width) {
@@ -132,7 +132,7 @@ static int make_random(argument *a, int index)
             example[want < 3 ? want : 3]);
     int code = make_array(a, rank, shape);
     if (!code)
-        fill_random(&a->array, 88172645463325252u + (uint64_t)index);
+        random_fill(&a->array, 88172645463325252u + (uint64_t)index);
     return code;
 }
 

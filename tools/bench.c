@@ -2,6 +2,7 @@
 /* sett bench: how long a launch of a kernel takes, over random numbers or NumPy files. */
 #include "tools.h"
 #include <sett/bench.h>
+#include <sett/kernels.h>
 #include <string.h>
 
 /* What the kernel reads and writes, each tensor once: the least that a launch moves. */
@@ -82,5 +83,9 @@ static int bench_kernel(const options *o, sett_engine *e, sett_stream s, sett_ke
 
 int bench_command(const options *o)
 {
+    if (o->argc && !strcmp(o->argv[0], sett_product_family.name))
+        return product_bench(o);
+    if (o->batch_invariant)
+        return usage("--batch-invariant is of bench product M N K, not of a kernel");
     return kernel_command(o, "bench", bench_kernel);
 }

@@ -145,82 +145,6 @@ static int take_operand(const char *text, operand *p)
 }
 
 /* ---- a family's parameters --------------------------------------------------------------------------- */
-static bool number_of(const char *text, int64_t *out)
-{
-    char *end;
-    sett_dtype t = dtype_of_name(text);
-    errno = 0;
-    *out = t ? (int64_t)t : !strcmp(text, "true") ? 1 : !strcmp(text, "false") ? 0 : strtoll(text, &end, 0);
-    return t || !strcmp(text, "true") || !strcmp(text, "false") || (end != text && !*end && !errno);
-}
-
-static bool put_floating(char *to, size_t bytes, const char *text)
-{
-    char *end;
-    double d = strtod(text, &end);
-    float f = (float)d;
-    if (end == text || *end)
-        return false;
-    memcpy(to, bytes == sizeof f ? (const void *)&f : &d, bytes);
-    return true;
-}
-
-/* Little-endian, as the hosts of CUDA are. */
-static bool put_integer(char *to, size_t bytes, int64_t i)
-{
-    if (bytes < sizeof i && (i >= INT64_C(1) << (8 * bytes) || i < -(INT64_C(1) << (8 * bytes - 1))))
-        return false;
-    memcpy(to, &i, bytes);
-    return true;
-}
-
-/* "i1, i8, ..." */
-static const char *types_text(char text[256])
-{
-    int n = 0;
-    for (int id = 1; sett_dtype_bits((sett_dtype)id) && n < 200; id++)
-        n += snprintf(text + n, 256 - (size_t)n, "%s%s", id > 1 ? ", " : "", sett_dtype_name((sett_dtype)id));
-    return text;
-}
-
-static int put_value(const sett_family *f, const sett_family_param *q, char *user, const char *text)
-{
-    char types[256], words[256];
-    if (q->floating)
-        return put_floating(user + q->offset, q->bytes, text) ? EXIT_OK : usage("export: %s=%s: no number", q->name, text);
-    int64_t i;
-    const bool word = sett_family_word_value(f, q->name, text, &i);
-    if (!word && q->number && dtype_of_name(text))
-        return usage("export: %s=%s: %s is an element type, and %s is a number", q->name, text, text, q->name);
-    if (!word && !number_of(text, &i))
-        return sett_family_words(f, q->name, words, sizeof words) ? usage("export: %s=%s: no integer, and none of %s", q->name, text, words) : usage("export: %s=%s: no integer, true, false or element type: %s", q->name, text, types_text(types));
-    return put_integer(user + q->offset, q->bytes, i) ? EXIT_OK : usage("export: %s=%s does not fit into %zu bytes", q->name, text, q->bytes);
-}
-
-/* given: for each parameter what was given before; NULL: nothing. */
-static int set_parameter(const operand *p, char *user, const char **given, char *text)
-{
-    char *equal = strchr(text, '=');
-    sett__guess g = sett__guess_of(text, equal ? (size_t)(equal - text) : strlen(text));
-    if (!equal)
-        return usage("export: %s: NAME=VALUE is needed", text);
-    *equal = 0;
-    for (int i = 0; i < p->family->n_params; i++) {
-        const sett_family_param *q = &p->family->params[i];
-        sett__guess_add(&g, q->name);
-        if (strcmp(q->name, text))
-            continue;
-        if (given[i])
-            return usage("export: %s=%s and %s=%s: it is given twice", text, given[i], text, equal + 1);
-        given[i] = equal + 1;
-        return put_value(p->family, q, user, equal + 1);
-    }
-    const char *now = sett_family_present_name(p->family, text);
-    if (now)
-        return usage("export: parameter %s of %s is named %s now", text, p->kernel, now);
-    return usage("export: %s is no parameter of %s%s", text, p->kernel, sett__guess_text(&g));
-}
-
 static int set_parameters(const operand *p, char *user)
 {
     char copy[PATH_MAX], *left = copy;
@@ -229,7 +153,7 @@ static int set_parameters(const operand *p, char *user)
     int code = given ? EXIT_OK : fail("out of memory");
     snprintf(copy, sizeof copy, "%s", p->params ? p->params : "");
     for (char *one; !code && *left && (one = strsep(&left, ",")); left = left ? left : copy + strlen(copy))
-        code = set_parameter(p, user, given, one);
+        code = family_set("export", f, p->kernel, user, given, one);
     for (int i = 0; i < f->n_params && !code && !f->defaults; i++)
         if (!given[i])
             code = usage("export: %s has no value, and %s has no defaults: write %s,%s=VALUE", f->params[i].name, f->name ? f->name : p->function,

@@ -18,7 +18,8 @@ static const struct command {
     {"layout", "'EXPR'", "print a layout: its text, its table, facts; EXPR is a layout or a call of the algebra", layout_command},
     {"compile", "KERNEL", "compile a named kernel or a tape file for --target; -o FILE, --emit ptx|cubin|tape|report", compile_command},
     {"run", "KERNEL NAME=IN.npy[:OUT.npy] NAME=:OUT.npy NAME=NUMBER ...", "run a kernel over NumPy files", run_command},
-    {"bench", "KERNEL NAME=4096x4096 NAME=IN.npy NAME=NUMBER ...", "how long a launch takes, over random numbers or NumPy files", bench_command},
+    {"bench", "KERNEL NAME=4096x4096 NAME=IN.npy NAME=NUMBER ... | product M N K [NAME=VALUE...]",
+        "how long a launch takes, over random numbers or NumPy files; of a product of matrices, over random numbers", bench_command},
     {"cache", "[layers | ls [SOURCE...] | verify [SOURCE...] | explain KEY [B] [SOURCE...] | trim SIZE | pack [KEY...] -o PACK | "
               "merge SOURCE... -o PACK | sign PACK -o PACK | unpack SOURCE... | keygen -o FILE]",
         "the disk cache: its layers, its entries, the damaged ones (exit 1), how a key differs from the nearest or from B, fewer bytes; packs of it, "
@@ -32,6 +33,7 @@ static const struct command {
         "           OBJECT.so:FAMILY too, a sett_family as of a manifest. FUNCTION= names its function, where two would have one name",
         export_command},
     {"completion", "bash|zsh|fish", "a script by which a shell completes this command", completion_command},
+    {"product", "M N K [NAME=VALUE...]", "what a product of A (M,K) and B (N,K) takes: its kernel, and its time by a model; NAME=VALUE: as swiglu=1", product_command},
 };
 
 int fail(const char *format, ...)
@@ -166,13 +168,13 @@ sett_engine *engine_open(const options *o)
     return engine_open_or(o, &err);
 }
 
-enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128, COMPLETION = 256 }; /* 1 << index in commands */
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128, COMPLETION = 256, PRODUCT = 512 }; /* 1 << index in commands */
 static const struct {
     int of;
     const char *text;
 } option_help[] = {
-    {COMPILE | RUN | BENCH, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
-    {COMPILE | RUN | BENCH | DOCTOR, "--device cpu|N      run on this device; default: $SETT_DEVICE, else GPU 0, or the CPU where there is none"},
+    {COMPILE | RUN | BENCH | PRODUCT, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
+    {COMPILE | RUN | BENCH | DOCTOR | PRODUCT, "--device cpu|N      run on this device; default: $SETT_DEVICE, else GPU 0, or the CPU where there is none"},
     {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c, or NAME.o"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
@@ -185,6 +187,8 @@ static const struct {
     {LAYOUT, "--dtype f16         layout: element type, for banks (default f32) and --facts"},
     {LAYOUT, "--color WHEN        auto (a terminal, unless NO_COLOR is set), always, never"},
     {COMPILE | RUN | BENCH | EXPORT, "--dtype f16         element type of a named kernel where no file says it"},
+    {PRODUCT | BENCH, "--dtype bf16        product: element type of A and B"},
+    {PRODUCT | BENCH, "--batch-invariant   product: the bits of a row do not depend on M"},
     {COMPILE | RUN | BENCH | EXPORT, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
     {COMPILE | RUN | BENCH | EXPORT, "--cols N --threads N   of the kernels by rows"},
     {CACHE | WARM | EXPORT, "--targets LIST      warm, export, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
@@ -205,8 +209,8 @@ static const struct {
     {BENCH, "--bytes N --flops N   of a launch, for GB/s (default: each tensor once) and TFLOP/s"},
     {BENCH, "--zeros             inputs may be all zeros"},
     {DOCTOR, "--metrics           what its engine counted meanwhile, as Prometheus reads it"},
-    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR, "--json              data as JSON"},
-    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT | COMPLETION, "--version, --help"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | PRODUCT, "--json              data as JSON"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT | COMPLETION | PRODUCT, "--version, --help"},
 };
 
 /* Where an option stands in a row, behind its --; NULL: it is none of the row's. A row's options end at two blanks. */
@@ -271,7 +275,7 @@ static int help(FILE *f, int of)
 
 enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED, O_MANIFEST,
-    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS, O_TVM_FFI };
+    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS, O_TVM_FFI, O_INVARIANT };
 
 static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
     {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
@@ -281,7 +285,7 @@ static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 
     {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"manifest", 1, NULL, O_MANIFEST}, {"color", 1, NULL, O_COLOR},
     {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
     {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
-    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"tvm-ffi", 0, NULL, O_TVM_FFI}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"tvm-ffi", 0, NULL, O_TVM_FFI}, {"batch-invariant", 0, NULL, O_INVARIANT}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
 
 /* ---- the tables, for others ------------------------------------------------------------------------ */
 const char *command_known(size_t i, const char **args, const char **what)
@@ -365,7 +369,8 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
         [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color, [O_SECRET - 256] = &o->secret_key,
         [O_SIGNED - 256] = &o->signed_by, [O_MANIFEST - 256] = &o->manifest, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
     bool *flag[] = {[O_JSON - 256] = &o->json, [O_FACTS - 256] = &o->facts, [O_PANELS - 256] = &o->panels, [O_HOT - 256] = &o->hot,
-        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics, [O_TVM_FFI - 256] = &o->tvm_ffi};
+        [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics, [O_TVM_FFI - 256] = &o->tvm_ffi,
+        [O_INVARIANT - 256] = &o->batch_invariant};
     const struct count {
         const char *name;
         int most, *to;

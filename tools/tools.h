@@ -20,6 +20,7 @@ typedef struct options { /* what every subcommand understands, and what is left 
     bool facts, panels;
     int warmup, iterations, launches, workspaces; /* of bench: as in sett_benchmark_options */
     bool hot, graph, zeros;
+    bool batch_invariant; /* of product */
     double bytes, flops;
     const char *secret_key, *signed_by; /* of packs: a file; a public key or a file of one */
     const char *targets, *shard, *pack; /* of warm; targets: of cache explain and export too */
@@ -127,6 +128,13 @@ int warm_command(const options *);
 int doctor_command(const options *);
 int export_command(const options *);
 int completion_command(const options *);
+int product_command(const options *);
+int product_bench(const options *); /* of bench: what follows `product` */
+
+/* ---- family.c ---------------------------------------------------------------------- */
+/* Takes NAME=VALUE, which is written to, into user data of a family. given: for each parameter the text that it was given before,
+ * NULL: none. `of`: whose parameters a refusal says they are. */
+int family_set(const char *command, const sett_family *, const char *of, char *user, const char **given, char *text);
 
 /* ---- kernels.c: kernels by name -------------------------------------------------- */
 typedef struct named_kernel {
@@ -171,6 +179,7 @@ int arguments_parse(const options *, sett_kernel *, bool sizes, argument *, int 
 int arguments_upload(sett_engine *, sett_stream, argument *, int n);
 int arguments_bind(argument *, int n, sett_launch_arg *);
 void arguments_free(sett_engine *, sett_stream, argument *, int n);
+void random_fill(npy *, uint64_t seed);
 sett_dtype arguments_dtype(const options *); /* 0: the reason was printed, but for --dtype's */
 int device_find(const options *, sett_engine *, sett_stream *);
 /* run.c */

@@ -94,6 +94,8 @@ static sett_status key_of(sett__warm_recorder *r, sett_engine *e, const sett__wa
 void sett__warm_key(sett__warm_recorder *r, sett_engine *e, const sett__warm_block *b, sett__warm_item *it, int32_t *what, sett_error *err)
 {
     it->status = key_of(r, e, b, it, what, err);
+    if (it->status) /* it is called as the point is, as where a process was asked */
+        free(it->kernel), it->kernel = NULL;
 }
 
 /* One that waits for a job. */

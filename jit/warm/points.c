@@ -88,8 +88,18 @@ static const char *kernel_name(const sett__warm_block *b, const sett__warm_kerne
     return sett__warm_several(b) && b->own_name ? (k->family ? k->family->name : NULL) : b->name[0] ? b->name : NULL;
 }
 
+/* The name that the family has for a value of a parameter; NULL: none. */
+static const char *word_of(const sett_family *f, const char *param, int64_t value)
+{
+    const bool has = f->size >= offsetof(sett_family, n_words) + sizeof f->n_words;
+    for (int i = 0; has && i < f->n_words; i++)
+        if (!strcmp(f->words[i].param, param) && f->words[i].value == value)
+            return f->words[i].word;
+    return NULL;
+}
+
 /* "NAME=VALUE": a member of user data; how long that is. 0: it is 0. */
-static int value_text(const sett_family_param *p, const unsigned char *user, char *to, size_t room)
+static int value_text(const sett_family *f, const sett_family_param *p, const unsigned char *user, char *to, size_t room)
 {
     uint64_t bits = 0;
     float single;
@@ -100,6 +110,9 @@ static int value_text(const sett_family_param *p, const unsigned char *user, cha
     const int64_t integer = (int64_t)(bits << shift) >> shift;
     if (!bits)
         return 0;
+    const char *word = word_of(f, p->name, integer);
+    if (word)
+        return snprintf(to, room, "%s=%s", p->name, word);
     if (p->floating)
         return snprintf(to, room, "%s=%.9g", p->name, p->bytes == 4 ? (double)single : number);
     if (!p->number && integer > 0 && integer < 256 && sett_dtype_bits((sett_dtype)integer))
@@ -114,7 +127,7 @@ void sett__warm_kernel_text(const sett__warm_block *b, const sett__warm_kernel *
     size_t at = (size_t)snprintf(text, MOST, "%.128s\n", name ? name : "kernel"), begin = at;
     for (int i = 0; i < k->family->n_params; i++) {
         char one[80];
-        const int n = value_text(&k->family->params[i], k->user, one, sizeof one);
+        const int n = value_text(k->family, &k->family->params[i], k->user, one, sizeof one);
         if (n > 0 && (size_t)n < sizeof one && at + (size_t)n + 1 < MOST)
             at += (size_t)snprintf(text + at, MOST - at, "%s%s", at > begin ? " " : "", one);
     }

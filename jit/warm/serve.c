@@ -143,7 +143,7 @@ static int serve(sett_engine *e, const sett__manifest *m)
             s = r.status = compile(e, &m->block[j.block], &j, &r.what, &err);
         }
         r.ms = sett__now_ms() - start;
-        const bool more = answer(&r, item.kernel && !item.status ? item.kernel : err.text);
+        const bool more = answer(&r, item.kernel ? item.kernel : err.text);
         free(item.kernel);
         if (!more)
             break;

@@ -202,7 +202,7 @@ START_TEST(products_that_cannot_be)
     const heard h = keys_of(e, "libsett-kernels.so", "family @ sett_product_family\n dtype = bf16\n n = 8\n k = 8\n", "sm_80,sm_90a", false);
     ck_assert_int_eq(h.failed, 0);
     ck_assert_str_eq(h.name[0], "gemm_mma");
-    ck_assert_str_eq(h.name[h.n - 1], "gemm_wgmma");
+    ck_assert_str_eq(h.name[h.n - 2], "gemm_wgmma"); /* the last may be of few rows */
     sett_engine_close(e);
 }
 END_TEST

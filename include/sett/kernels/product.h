@@ -112,8 +112,8 @@ SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_pr
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */
 
 /* What a run of m rows takes, for logs and benchmarks:
- * "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles streamed, 80.1 us by the model". Returns the
- * length, as snprintf does. */
+ * "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles streamed, 80.1 us by the model"; the model knows no
+ * times of other GPUs than those of sm_90a. Returns the length, as snprintf does. */
 SETT_API int sett_product_explain(const sett_product *, int m, char *text, size_t size);
 /* The same of a problem on a target (NULL: sm_90a), whose device is as the library's table has it: nothing is
  * compiled. -1: errors of sett_product_kernels. */
