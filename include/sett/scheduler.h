@@ -47,8 +47,8 @@
  *     sett_arg who = sett_tile_workers(w);            T(this worker, the last of the tile, step)
  *
  * A worker that begins at K tile 0 owns the tile: it adds what workers this + step ... last leave in memory,
- * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does that
- * at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU starts
+ * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does
+ * that at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU starts
  * first: no cluster waits for one that has not begun. */
 typedef enum sett_raster { SETT_RASTER_M, SETT_RASTER_N } sett_raster;
 typedef struct sett_scheduler sett_scheduler;
