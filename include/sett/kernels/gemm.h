@@ -97,6 +97,9 @@ typedef struct sett_gemm_wgmma_options {
     int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
+    int promote;           /* 1: of fp8, sums of 128 of K are added in Float32 */
+    int block_scales;      /* 1: of fp8, a scale of each row of A and 128 of K, and of 128 x 128 of B. It
+                            * makes .promote 1 */
     int reserved;          /* 0 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);

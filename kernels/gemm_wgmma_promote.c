@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main loop of sett_gemm_wgmma with .promote: the tensor core keeps 13 bits of sums of fp8, so it sums one K tile, 128 of K, and threads
+ * add these sums in Float32, with .block_scales times the scales of their blocks. */
+#include "gemm_wgmma.h"
+
+/* A thread's registers for sums. Three warps share 512 of a lane, two 1024. */
+static int parts_of(const sett_gemm_wgmma_options *o)
+{
+    return sums_of(o) <= (groups_of(o) == 2 ? 32 : 64) ? 2 : 1;
+}
+
+void sett__wgmma_begin_promoted(sett_build *b, const wgmma_parts *t, wgmma_group *g)
+{
+    (void)b;
+    for (int i = 0; i < parts_of(t->o); i++)
+        g->part[i] = sett_make_fragment_C(g->mma, sett_partition_shape_C(g->mma, T(t->o->tuning.bn, t->o->tuning.bm)));
+}
+
+/* Of K tile k, the scales of B for the instructions of a warp group that lie below each other. Rows past N, which are not stored, have those
+ * of the last block. */
+typedef struct scales {
+    sett_tensor *column[CHUNKS]; /* (k) */
+} scales;
+
+static scales scales_of_b(const wgmma_parts *t, const wgmma_group *g, sett_arg at)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int blocks = columns(o) / ROWS, mine = blocks / groups_of(o);
+    scales x = {{NULL}};
+    if (!t->sa)
+        return x;
+    sett_val *all = sett_floordiv(sett_add(t->N, SCALED - 1), SCALED);
+    for (int i = 0; i < high_of(o); i++) {
+        sett_val *rows = sett_add(sett_mul(sett_get(at, 1), blocks), sett_add(g->number, i % mine * groups_of(o))); /* of the product, 64 columns */
+        sett_val *block = sett_min(sett_floordiv(rows, SCALED / ROWS), sett_sub(all, 1));
+        x.column[i] = sett_slice(t->SB, i < mine ? block : sett_add(block, all), ALL);
+    }
+    return x;
+}
+
+/* acc += the sums of a K tile, whose stage is that of `state`; of_b: its scales. */
+static void add_part(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part, sett_pipeline_state *state, sett_val *const of_b[CHUNKS])
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    if (!t->sa) {
+        sett_store(g->acc, sett_add(sett_load(g->acc), sett_load(part)));
+        return;
+    }
+    sett_tensor *column = sett_slice(t->sa, ALL, 0, sett_pipeline_stage(state));
+    sett_tensor *spread = sett_composition(column, sett_make_layout(b, T(o->tuning.bn, o->tuning.bm), T(0, 1)));
+    sett_thr_mma *thread = sett_get_slice(g->mma, sett_thread_idx(b, 0));
+    sett_val *of_a = sett_load(sett_slice(sett_partition_C(thread, spread), T(ALL, 0, ALL), 0, 0)); /* (2,bm / 8) */
+    for (int i = 0; i < high_of(o); i++) {
+        sett_tensor *sums = sett_slice(g->acc, ALL, i, 0), *more = sett_slice(part, ALL, i, 0);
+        sett_val *by = sett_broadcast_to(sett_reshape(sett_mul(of_a, of_b[i]), T(2, 1, o->tuning.bm / 8)), T(2, 2, o->tuning.bm / 8));
+        sett_val *was = sett_load(sums), *x = sett_load(more);
+        sett_arg shape = sett_arg_keep(b, sett_shape(sums));
+        sett_store(sums, sett_fma(sett_reshape(by, shape), x, was));
+    }
+}
+
+/* Waits for all but `pending` of the products under way, of which the oldest is that of K tile k, at `done`, and adds it. */
+static void take(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_tensor *part, sett_val *k, int pending)
+{
+    sett_val *of_b[CHUNKS] = {NULL};
+    for (int i = 0; t->sa && i < high_of(t->o); i++)
+        of_b[i] = sett_at(s->column[i], k); /* on its way while the tensor core is at work */
+    sett_mma_wait(b, pending);
+    if (!t->sa)
+        sett_consumer_release(g->done);
+    add_part(b, t, g, part, g->done, of_b);
+    if (t->sa)
+        sett_consumer_release(g->done); /* its scales have been read */
+    sett_pipeline_advance(g->done);
+}
+
+static void begin(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part)
+{
+    sett__wgmma_k_block(b, t, g, part, true);
+    sett_pipeline_advance(g->get);
+}
+
+/* One K tile after the other: the tensor core works for the other warp group while this one adds. */
+static void one_part(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
+{
+    sett_for (b, k, 0, n, 1) {
+        begin(b, t, g, g->part[0]);
+        take(b, t, g, s, g->part[0], sett_add(from, k), 0);
+    }
+}
+
+/* The tensor core works on one part while the other one is added. */
+static void two_parts(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
+{
+    sett_val *pairs = sett_floordiv(sett_sub(n, 1), 2), *rest = sett_add(from, sett_mul(pairs, 2));
+    begin(b, t, g, g->part[0]);
+    sett_for (b, i, 0, pairs, 1) {
+        sett_val *k = sett_add(from, sett_mul(i, 2));
+        begin(b, t, g, g->part[1]);
+        take(b, t, g, s, g->part[0], k, 1);
+        begin(b, t, g, g->part[0]);
+        take(b, t, g, s, g->part[1], sett_add(k, 1), 1);
+    }
+    sett_if (b, sett_eq(sett_mod(n, 2), 0)) {
+        begin(b, t, g, g->part[1]);
+        take(b, t, g, s, g->part[0], rest, 1);
+        take(b, t, g, s, g->part[1], sett_add(rest, 1), 0);
+    }
+    sett_else (b)
+        take(b, t, g, s, g->part[0], rest, 0);
+}
+
+void sett__wgmma_promoted(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_arg at, sett_val *from, sett_val *n)
+{
+    const scales s = scales_of_b(t, g, at);
+    sett_pipeline_state_copy(g->get, g->done);
+    sett_fill(g->acc, 0.0);
+    (parts_of(t->o) == 2 ? two_parts : one_part)(b, t, g, &s, from, n);
+}
