@@ -96,8 +96,8 @@ void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett
 /* What one thread does, which loads, and what a warp group does, which multiplies. */
 void sett__wgmma_produce(sett_build *, const wgmma_parts *);
 void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);
-/* sums = or += the stage's product, in the background. */
-void sett__wgmma_k_block(sett_build *, const wgmma_parts *, const wgmma_group *, sett_tensor *sums, bool first);
+/* sums = or += the product of the stage that has come, in the background. */
+void sett__wgmma_products(sett_build *, const wgmma_parts *, const wgmma_group *, sett_tensor *sums, bool first);
 /* .promote: the registers that it needs; the sums of K tiles [from, to) of the tile at (m,n). */
 void sett__wgmma_begin_promoted(sett_build *, const wgmma_parts *, wgmma_group *);
 void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *, sett_arg at, sett_val *from, sett_val *n);

@@ -78,9 +78,8 @@ sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
-void sett__wgmma_k_block(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *sums, bool first)
+void sett__wgmma_products(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *sums, bool first)
 {
-    sett_consumer_wait(g->get);
     sett_val *s = sett_pipeline_stage(g->get);
     sett_tensor *fA = sett_make_fragment_B(g->mma, sett_partition_B(g->mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
     sett_tensor *fB = sett_make_fragment_A(g->mma, sett_partition_A(g->mine, sett_slice(t->b, ALL, ALL, s)));
@@ -91,10 +90,12 @@ void sett__wgmma_k_block(sett_build *b, const wgmma_parts *t, const wgmma_group 
 /* acc = the product of so many K tiles. */
 static void multiply(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_val *n)
 {
-    sett__wgmma_k_block(b, t, g, g->acc, true);
+    sett_consumer_wait(g->get);
+    sett__wgmma_products(b, t, g, g->acc, true);
     sett_pipeline_state_copy(g->get, g->done), sett_pipeline_advance(g->get);
     sett_for (b, k, 1, n, 1) {
-        sett__wgmma_k_block(b, t, g, g->acc, false);
+        sett_consumer_wait(g->get);
+        sett__wgmma_products(b, t, g, g->acc, false);
         sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
         sett_consumer_release(g->done);
         sett_pipeline_state_copy(g->get, g->done), sett_pipeline_advance(g->get);

@@ -59,55 +59,75 @@ static void add_part(sett_build *b, const wgmma_parts *t, const wgmma_group *g, 
     }
 }
 
-/* Waits for all but `pending` of the products under way, of which the oldest is that of K tile k, at `done`, and adds it. */
-static void take(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_tensor *part, sett_val *k, int pending)
+/* Those of K tile k. They are on their way while the tensor core is at work. */
+static void load_scales(const wgmma_parts *t, const scales *s, sett_val *k, sett_val *of_b[CHUNKS])
 {
-    sett_val *of_b[CHUNKS] = {NULL};
     for (int i = 0; t->sa && i < high_of(t->o); i++)
-        of_b[i] = sett_at(s->column[i], k); /* on its way while the tensor core is at work */
-    sett_mma_wait(b, pending);
+        of_b[i] = sett_at(s->column[i], k);
+}
+
+/* Adds a part whose products have come. Its stage is released when it has been read, and so have its scales. */
+static void take(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part, sett_val *const of_b[CHUNKS])
+{
     if (!t->sa)
         sett_consumer_release(g->done);
     add_part(b, t, g, part, g->done, of_b);
     if (t->sa)
-        sett_consumer_release(g->done); /* its scales have been read */
+        sett_consumer_release(g->done);
     sett_pipeline_advance(g->done);
 }
 
 static void begin(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part)
 {
-    sett__wgmma_k_block(b, t, g, part, true);
+    sett__wgmma_products(b, t, g, part, true);
     sett_pipeline_advance(g->get);
 }
 
 /* One K tile after the other: the tensor core works for the other warp group while this one adds. */
-static void one_part(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
+static void one_by_one(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
 {
     sett_for (b, k, 0, n, 1) {
+        sett_val *of_b[CHUNKS];
+        sett_consumer_wait(g->get);
         begin(b, t, g, g->part[0]);
-        take(b, t, g, s, g->part[0], sett_add(from, k), 0);
+        load_scales(t, s, sett_add(from, k), of_b);
+        sett_mma_wait(b, 0);
+        take(b, t, g, g->part[0], of_b);
     }
 }
 
-/* The tensor core works on one part while the other one is added. */
-static void two_parts(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
+/* The tensor core works on one part while the other one is added. ptxas would give up on a part that a round begins and the next one waits for
+ * with another under way, so that wait is for all, and the next products begin right behind it. */
+static void in_turn(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
 {
-    sett_val *pairs = sett_floordiv(sett_sub(n, 1), 2), *rest = sett_add(from, sett_mul(pairs, 2));
+    sett_val *last = sett_sub(sett_add(from, n), 1), *of_b[2][CHUNKS];
+    sett_consumer_wait(g->get);
     begin(b, t, g, g->part[0]);
-    sett_for (b, i, 0, pairs, 1) {
-        sett_val *k = sett_add(from, sett_mul(i, 2));
+    sett_for (b, i, 2, n, 2) {
+        load_scales(t, s, sett_add(from, sett_sub(i, 2)), of_b[0]), load_scales(t, s, sett_add(from, sett_sub(i, 1)), of_b[1]);
+        sett_consumer_wait(g->get);
+        sett_mma_wait(b, 0);
         begin(b, t, g, g->part[1]);
-        take(b, t, g, s, g->part[0], k, 1);
+        take(b, t, g, g->part[0], of_b[0]);
+        sett_consumer_wait(g->get);
         begin(b, t, g, g->part[0]);
-        take(b, t, g, s, g->part[1], sett_add(k, 1), 1);
+        sett_mma_wait(b, 1);
+        take(b, t, g, g->part[1], of_b[1]);
     }
+    sett_mma_wait(b, 0);
     sett_if (b, sett_eq(sett_mod(n, 2), 0)) {
+        load_scales(t, s, sett_sub(last, 1), of_b[0]);
+        sett_consumer_wait(g->get);
         begin(b, t, g, g->part[1]);
-        take(b, t, g, s, g->part[0], rest, 1);
-        take(b, t, g, s, g->part[1], sett_add(rest, 1), 0);
+        take(b, t, g, g->part[0], of_b[0]);
+        load_scales(t, s, last, of_b[1]);
+        sett_mma_wait(b, 0);
+        take(b, t, g, g->part[1], of_b[1]);
     }
-    sett_else (b)
-        take(b, t, g, s, g->part[0], rest, 0);
+    sett_else (b) {
+        load_scales(t, s, last, of_b[0]);
+        take(b, t, g, g->part[0], of_b[0]);
+    }
 }
 
 void sett__wgmma_promoted(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_arg at, sett_val *from, sett_val *n)
@@ -115,5 +135,5 @@ void sett__wgmma_promoted(sett_build *b, const wgmma_parts *t, const wgmma_group
     const scales s = scales_of_b(t, g, at);
     sett_pipeline_state_copy(g->get, g->done);
     sett_fill(g->acc, 0.0);
-    (parts_of(t->o) == 2 ? two_parts : one_part)(b, t, g, &s, from, n);
+    (parts_of(t->o) == 2 ? in_turn : one_by_one)(b, t, g, &s, from, n);
 }
