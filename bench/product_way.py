@@ -54,10 +54,10 @@ class Product:
         """What a launch of so many rows is by; compiled, or found in the pack, at the first use of its tile."""
         return self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **self.options)
 
-    def bind(self, m, a, b, out, residual=None, bias=None):
+    def bind(self, m, a, b, out, residual=None, bias=None, scale_a=None, scale_b=None):
         """A call that launches for these tensors."""
         kernel = self.kernel(m)
-        have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias}
+        have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias, "SA": scale_a, "SB": scale_b}
         return kernel.prepare(**{p.name: have[p.name] for p in kernel.params})
 
     def run(self, m, a, b, out, **more):
@@ -70,7 +70,7 @@ def product_of(engine, n, k, *more, **named):
 
 
 class Bound:
-    """A product of so many rows, as a way of a cell: sets have .a, .b and, where there is an epilogue, .r and .bias. out: the name of what it
+    """A product of so many rows, as a way of a cell: sets have .a, .b and, where they are needed, .r, .bias, .sa and .sb. out: the name of what it
     writes."""
 
     def __init__(self, product, m, out="out"):
@@ -81,7 +81,7 @@ class Bound:
 
     def bind(self, s):
         out = getattr(s, self.out)
-        call = self.product.bind(self.m, s.a, s.b, out, getattr(s, "r", None), getattr(s, "bias", None))
+        call = self.product.bind(self.m, s.a, s.b, out, *(getattr(s, name, None) for name in ("r", "bias", "sa", "sb")))
 
         def run():
             call()
