@@ -229,12 +229,56 @@ START_TEST(two_levels)
 }
 END_TEST
 
+/* Tiles whose sums a thread holds twice. */
+START_TEST(tile_of_two_levels)
+{
+    static const struct { int m, n, swiglu, bn, bm, want_bn; } of[] = {{0, 0, 0, 0, 128, 128}, {0, 0, 1, 0, 64, 256}, {0, 0, 0, 256, 64, 256}, {8192, 8192, 0, 0, 128, 128}, {8192, 8192, 1, 0, 64, 256},
+        {16, 4096, 0, 0, 16, 64}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_F8E4M3FN, .block_scales = 1, .swiglu = of[i].swiglu, .tuning = {.m = of[i].m, .n = of[i].n, .bn = of[i].bn}};
+        ck_assert_msg(!sett_kernels_choose(sett_gemm_wgmma, &o, "sm_90a", &err), "%s", err.text);
+        ck_assert_msg(o.tuning.bm == of[i].bm && o.tuning.bn == of[i].want_bn && o.promote == 1, "M %d N %d: bm %d bn %d", of[i].m, of[i].n, o.tuning.bm, o.tuning.bn);
+    }
+}
+END_TEST
+
+/* What a launch says of scales that lie otherwise. */
+START_TEST(scales_refused)
+{
+    enum { M = 64, N = 256, K = 256 };
+    static const struct { int64_t shape[2], stride[2]; int of_b; const char *text; } odd[] = {
+        {{M, 2}, {2, 1}, 0, "gemm_wgmma: SA's mode 0 must be contiguous: its stride is 2; SA is (M,K+127>>7)"},
+        {{M, 2}, {1, M + 2}, 0, "gemm_wgmma: LSA = 66 (SA stride 1) is not a multiple of 4"},
+        {{M, 3}, {1, M}, 0, "gemm_wgmma: SA mode 1 is 3, K+127>>7 is 2"},
+        {{1, 2}, {2, 1}, 1, "gemm_wgmma: SB mode 0 is 1, N+127>>7 is 2"},
+        {{2, 2}, {1, 2}, 1, "gemm_wgmma: SB's mode 1 must be contiguous: its stride is 2; SB is (N+127>>7,K+127>>7)"},
+    };
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_F8E4M3FN, .block_scales = 1};
+    void *any = (void *)(uintptr_t)4096; /* nothing is read */
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled(sett_gemm_wgmma, &o);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        sett_buf A = sett_buf_2d(any, SETT_F8E4M3FN, M, K), B = sett_buf_2d(any, SETT_F8E4M3FN, N, K), C = sett_buf_2d(any, SETT_BF16, M, N);
+        sett_buf SA = sett_buf_2d(any, SETT_F32, M, 2), SB = sett_buf_2d(any, SETT_F32, 2, 2), *x = odd[i].of_b ? &SB : &SA;
+        SA.stride[0] = 1, SA.stride[1] = M;
+        for (int j = 0; j < 2; j++)
+            x->shape[j] = odd[i].shape[j], x->stride[j] = odd[i].stride[j];
+        const sett_status s = sett_launch(k, r.stream, &err, &A, &B, &C, &SA, &SB);
+        ck_assert_msg(s && !strcmp(err.text, odd[i].text), "%s\nis not\n%s", err.text, odd[i].text);
+    }
+    sett_kernel_release(k);
+}
+END_TEST
+
 Suite *promote_suite(void)
 {
     Suite *s = suite_create("promote");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, tile_of_two_levels);
+    tcase_add_test(t, scales_refused);
     tcase_add_loop_test(t, two_levels, 0, sizeof tiles / sizeof *tiles);
     suite_add_tcase(s, t);
     return s;

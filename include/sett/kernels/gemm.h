@@ -62,12 +62,12 @@ typedef struct sett_gemm_terms {
  *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that
  *              the sums of both never reach memory
  *   .terms     epilogues by name, as above
- *   .promote   of fp8, whose sums the tensor core keeps to 13 bits: it sums 128 of K, and these sums are added
- *              in Float32. Of .swiglu and of 256 rows of B .bm is at most 64 then, else 128
- *   .block_scales  of fp8, .promote too: SA and SB of Float32 behind C, where those of .scaled stand. The sum
- *              over K tiles t of 128 of SA[m][t] SB[n / 128][t] times the tile's product: SA (M,ceil(K/128)),
- *              whose columns are contiguous, (M,...):(1,LSA), each a multiple of 16 bytes from the next; SB
- *              (ceil(N/128),ceil(K/128)):(LSB,1), of .swiglu twice as many rows, up's behind the gate's
+ *   .promote   of fp8, of whose sums the tensor core keeps 13 bits: it sums 128 of K, and these sums are
+ *              added in Float32. .bm is at most 128 then, or 64 with .swiglu or 256 rows of B
+ *   .block_scales  of fp8, .promote too: SA and SB of Float32 behind C. C[m][n] = the sum, over tiles t of
+ *              128 of K, of SA[m][t] SB[n / 128][t] times the tile's product. SA is (M,ceil(K/128)) with
+ *              contiguous columns, (1,LSA), LSA a multiple of 16 bytes; SB is (ceil(N/128),ceil(K/128)) with
+ *              contiguous rows, (LSB,1), of .swiglu with twice as many, up's behind the gate's. No .scaled
  * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a
  * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
  * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
