@@ -53,7 +53,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
         tune->bm = t->bm, tune->bn = t->bn;
     }
     sett__either(&tune->bn, o->swiglu && tune->bm <= 128 ? 256 : 128);
-    sett__either(&tune->bm, o->promote && high_of(o) > 1 ? 64 : 128);
+    sett__either(&tune->bm, o->promote && high_of(o) > 1 ? most_sums(o) / 16 * 16 : 128);
     sett__either(&tune->cluster, 1);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
 }
@@ -107,7 +107,7 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     if (sums_of(o) > most_sums(o))
-        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", o->promote ? " and .promote" : "", 2 * most_sums(o) / high_of(o));
+        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
     const int most = most_stages(o);
     sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)

@@ -5,7 +5,7 @@
 #include "epilogue.h"
 #include "stream_k.h"
 
-enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 64 /* with others of a K tile beside them */, SCALED = 128 /* columns of B with one scale */ };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */ };
 
 static inline int bytes_of(sett_dtype t)
 {
@@ -41,9 +41,10 @@ static inline int sums_of(const sett_gemm_wgmma_options *o)
     return high_of(o) * o->tuning.bm / 2;
 }
 
+/* As many as ptxas spills none of, whatever the epilogue. */
 static inline int most_sums(const sett_gemm_wgmma_options *o)
 {
-    return o->promote ? PROMOTED : SUMS;
+    return !o->promote ? SUMS : o->stream_k && groups_of(o) * high_of(o) == 4 ? SHARED : PROMOTED;
 }
 
 /* Rows that one TMA box brings, of `rows` in all: as many as go into these, up to 64, and a multiple of the 8 rows of a swizzle. A box of more

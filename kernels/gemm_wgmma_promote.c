@@ -38,24 +38,38 @@ static scales scales_of_b(const wgmma_parts *t, const wgmma_group *g, sett_arg a
     return x;
 }
 
+/* Registers (4,sums / 4): 2 x 2 sums of 8 rows of A, then the next 8, then the next instruction. All are taken by such pieces, in which they leave
+ * too: LLVM keeps what is accessed by pieces of one size in registers. */
+static sett_tensor *pieces_of(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *sums)
+{
+    return sett_composition(sums, sett_make_layout(b, T(4, sums_of(o) / 4)));
+}
+
+/* (2,bm / 8): of a stage's scales those of this thread's rows of A, which are columns of the instruction. */
+static sett_tensor *scales_of_a(sett_build *b, const wgmma_parts *t, sett_pipeline_state *state)
+{
+    sett_tensor *column = sett_slice(t->sa, ALL, 0, sett_pipeline_stage(state));
+    sett_val *first = sett_mul(sett_mod(sett_lane_idx(b), 4), 2);
+    return sett_composition(sett_domain_offset(column, T1(first)), sett_make_layout(b, T(2, t->o->tuning.bm / 8), T(1, 8)));
+}
+
 /* acc += the sums of a K tile, whose stage is that of `state`; of_b: its scales. */
 static void add_part(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part, sett_pipeline_state *state, sett_val *const of_b[CHUNKS])
 {
     const sett_gemm_wgmma_options *o = t->o;
-    if (!t->sa) {
-        sett_store(g->acc, sett_add(sett_load(g->acc), sett_load(part)));
-        return;
-    }
-    sett_tensor *column = sett_slice(t->sa, ALL, 0, sett_pipeline_stage(state));
-    sett_tensor *spread = sett_composition(column, sett_make_layout(b, T(o->tuning.bn, o->tuning.bm), T(0, 1)));
-    sett_thr_mma *thread = sett_get_slice(g->mma, sett_thread_idx(b, 0));
-    sett_val *of_a = sett_load(sett_slice(sett_partition_C(thread, spread), T(ALL, 0, ALL), 0, 0)); /* (2,bm / 8) */
-    for (int i = 0; i < high_of(o); i++) {
-        sett_tensor *sums = sett_slice(g->acc, ALL, i, 0), *more = sett_slice(part, ALL, i, 0);
-        sett_val *by = sett_broadcast_to(sett_reshape(sett_mul(of_a, of_b[i]), T(2, 1, o->tuning.bm / 8)), T(2, 2, o->tuning.bm / 8));
-        sett_val *was = sett_load(sums), *x = sett_load(more);
-        sett_arg shape = sett_arg_keep(b, sett_shape(sums));
-        sett_store(sums, sett_fma(sett_reshape(by, shape), x, was));
+    const int wide = o->tuning.bm / 8;
+    sett_tensor *acc = pieces_of(b, o, g->acc), *more = pieces_of(b, o, part), *of_a = t->sa ? scales_of_a(b, t, state) : NULL;
+    for (int j = 0; j < wide; j++) {
+        sett_val *two = of_a ? sett_load(sett_slice(of_a, ALL, j)) : NULL;
+        for (int i = 0; i < high_of(o); i++) {
+            sett_tensor *to = sett_slice(acc, ALL, i * wide + j);
+            sett_val *x = sett_load(sett_slice(more, ALL, i * wide + j)), *was = sett_load(to);
+            if (two)
+                x = sett_fma(x, sett_reshape(sett_broadcast_to(sett_reshape(sett_mul(two, of_b[i]), T(2, 1)), T(2, 2)), 4), was);
+            else
+                x = sett_add(was, x);
+            sett_store(to, x);
+        }
     }
 }
 
@@ -67,14 +81,14 @@ static void load_scales(const wgmma_parts *t, const scales *s, sett_val *k, sett
 }
 
 /* Adds a part whose products have come. Its stage is released when it has been read, and so have its scales. */
-static void take(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part, sett_val *const of_b[CHUNKS])
+static void take(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_pipeline_state *state, sett_tensor *part, sett_val *const of_b[CHUNKS])
 {
     if (!t->sa)
-        sett_consumer_release(g->done);
-    add_part(b, t, g, part, g->done, of_b);
+        sett_consumer_release(state);
+    add_part(b, t, g, part, state, of_b);
     if (t->sa)
-        sett_consumer_release(g->done);
-    sett_pipeline_advance(g->done);
+        sett_consumer_release(state);
+    sett_pipeline_advance(state);
 }
 
 static void begin(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *part)
@@ -89,10 +103,10 @@ static void one_by_one(sett_build *b, const wgmma_parts *t, const wgmma_group *g
     sett_for (b, k, 0, n, 1) {
         sett_val *of_b[CHUNKS];
         sett_consumer_wait(g->get);
-        begin(b, t, g, g->part[0]);
+        sett__wgmma_products(b, t, g, g->part[0], true);
         load_scales(t, s, sett_add(from, k), of_b);
         sett_mma_wait(b, 0);
-        take(b, t, g, g->part[0], of_b);
+        take(b, t, g, g->get, g->part[0], of_b);
     }
 }
 
@@ -101,6 +115,7 @@ static void one_by_one(sett_build *b, const wgmma_parts *t, const wgmma_group *g
 static void in_turn(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *from, sett_val *n)
 {
     sett_val *last = sett_sub(sett_add(from, n), 1), *of_b[2][CHUNKS];
+    sett_pipeline_state_copy(g->get, g->done);
     sett_consumer_wait(g->get);
     begin(b, t, g, g->part[0]);
     sett_for (b, i, 2, n, 2) {
@@ -108,32 +123,32 @@ static void in_turn(sett_build *b, const wgmma_parts *t, const wgmma_group *g, c
         sett_consumer_wait(g->get);
         sett_mma_wait(b, 0);
         begin(b, t, g, g->part[1]);
-        take(b, t, g, g->part[0], of_b[0]);
+        take(b, t, g, g->done, g->part[0], of_b[0]);
         sett_consumer_wait(g->get);
         begin(b, t, g, g->part[0]);
         sett_mma_wait(b, 1);
-        take(b, t, g, g->part[1], of_b[1]);
+        take(b, t, g, g->done, g->part[1], of_b[1]);
     }
     sett_mma_wait(b, 0);
     sett_if (b, sett_eq(sett_mod(n, 2), 0)) {
         load_scales(t, s, sett_sub(last, 1), of_b[0]);
         sett_consumer_wait(g->get);
         begin(b, t, g, g->part[1]);
-        take(b, t, g, g->part[0], of_b[0]);
+        take(b, t, g, g->done, g->part[0], of_b[0]);
         load_scales(t, s, last, of_b[1]);
         sett_mma_wait(b, 0);
-        take(b, t, g, g->part[1], of_b[1]);
+        take(b, t, g, g->done, g->part[1], of_b[1]);
     }
     sett_else (b) {
         load_scales(t, s, last, of_b[0]);
-        take(b, t, g, g->part[0], of_b[0]);
+        take(b, t, g, g->done, g->part[0], of_b[0]);
     }
 }
 
 void sett__wgmma_promoted(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_arg at, sett_val *from, sett_val *n)
 {
     const scales s = scales_of_b(t, g, at);
-    sett_pipeline_state_copy(g->get, g->done);
-    sett_fill(g->acc, 0.0);
+    for (int i = 0; i < sums_of(t->o) / 4; i++)
+        sett_fill(sett_slice(pieces_of(b, t->o, g->acc), ALL, i), 0.0);
     (parts_of(t->o) == 2 ? in_turn : one_by_one)(b, t, g, &s, from, n);
 }

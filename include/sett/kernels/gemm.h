@@ -63,7 +63,8 @@ typedef struct sett_gemm_terms {
  *              the sums of both never reach memory
  *   .terms     epilogues by name, as above
  *   .promote   of fp8, of whose sums the tensor core keeps 13 bits: it sums 128 of K, and these sums are
- *              added in Float32. .bm is at most 128 then, or 64 with .swiglu or 256 rows of B
+ *              added in Float32. .bm is at most 144 then, 72 with .swiglu or 256 rows of B, with .stream_k
+ *              too 56
  *   .block_scales  of fp8, .promote too: SA and SB of Float32 behind C. C[m][n] = the sum, over tiles t of
  *              128 of K, of SA[m][t] SB[n / 128][t] times the tile's product. SA is (M,ceil(K/128)) with
  *              contiguous columns, (1,LSA), LSA a multiple of 16 bytes; SB is (ceil(N/128),ceil(K/128)) with
