@@ -25,6 +25,8 @@ from rounds import seen
 import sett
 
 OURS, INVARIANT, FAST = "sett", "sett, invariant", "torch._scaled_mm, fast sums"
+PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales of blocks"
+DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
 FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
 
@@ -135,6 +137,42 @@ def fp8(engine, _):
     return [Cell(f"fp8 {m} x {n} x {k}", m, n, k, m * k + n * k + 2 * m * n, guess_ms(m, n, k, 1), maker(m, n, k), {OURS: ours(engine, m, n, k, "f8E4M3FN")},
         {FAST: fast} if GPU else {}, product, near(k, True), torch.float8_e4m3fn)
         for m, n, k in sized(engine, ((8192, 8192, 8192), (128, 7168, 16384), (4096, 24576, 1536)), ((1, 64, 80), (70, 136, 64)))]
+
+
+def fp8_blocks(engine, _):
+    """m, n, k of DeepSeek-V3's products; fp8 (e4m3) to bf16, with scales of 1 x 128 of A and of 128 x 128 of B, beside cuBLASLt's, and what
+    they cost beside the same sums without scales."""
+
+    def scales(rows, k, apart):
+        """(rows, k / 128) of 0.5 to 1.5, columns contiguous."""
+        return (torch.rand(-(-k // 128), apart, device=DEVICE) + 0.5).T[:rows]
+
+    def make_for(m, n, k):
+        def make(data, results):
+            s = maker(m, n, k)(data, results)
+            s.sa, s.sb = scales(m, k, -(-m // 4) * 4), scales(-(-n // 128), k, -(-n // 128)).contiguous()
+            return s
+
+        return make
+
+    def want(s):
+        k = s.a.shape[1]
+        each_a, each_b = s.sa.repeat_interleave(128, 1)[:, :k], s.sb.repeat_interleave(128, 0)[:s.b.shape[0]].repeat_interleave(128, 1)[:, :k]
+        scaled = (s.a.float() * each_a) @ (s.b.float() * each_b).T
+        return {OURS: scaled, BLOCKS: scaled, PROMOTED: product(s)}
+
+    def lost(k):
+        """A tile of 128 of K loses what near() says, times scales up to 1.5 each."""
+        each = 2**-13 * 4 * 128**0.5 * 2.25 * -(-k // 128)
+        return lambda got, want: ((got.float() - want).abs() / (want.abs() * 2**-7 + each)).max().item() <= 1
+
+    def blocks(s):
+        return lambda: torch._scaled_mm(s.a, s.b.T, s.sa, s.sb.T, out_dtype=torch.bfloat16, out=s.out)
+
+    every = sized(engine, [(m, n, k) for n, k in DEEPSEEK for m in (64, 128, 4096)], ((1, 64, 80), (70, 136, 208)))
+    return [Cell(f"fp8, scales of blocks, {m} x {n} x {k}", m, n, k, m * k + n * k + 2 * m * n + (m + n // 128 + 1) * (k // 32), guess_ms(m, n, k, 1), make_for(m, n, k),
+        {OURS: ours(engine, m, n, k, "f8E4M3FN", block_scales=1), PROMOTED: ours(engine, m, n, k, "f8E4M3FN", promote=1)}, {BLOCKS: blocks} if GPU else {}, want, lost(k),
+        torch.float8_e4m3fn) for m, n, k in every]
 
 
 def epilogues(engine, _):
@@ -286,7 +324,7 @@ class Row(NamedTuple):
 
 
 ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
-    "fp8": Row(fp8), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
+    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
 
 
 def pack(path, seeds):

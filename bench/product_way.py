@@ -65,8 +65,12 @@ class Product:
         """Loads all of its kernels, whatever m is; a recorder notes them."""
         return self.engine.record(self.n, self.k, self.problem) if isinstance(self.engine, Recorder) else self.made()
 
-    def bind(self, m, a, b, out, residual=None, bias=None):
+    def bind(self, m, a, b, out, residual=None, bias=None, scale_a=None, scale_b=None):
         """A call that launches for these tensors."""
+        if self.problem.get("block_scales") or self.problem.get("promote"):
+            kernel = self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **{k: v for k, v in self.problem.items() if k != "batch_invariant"})
+            have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias, "SA": scale_a, "SB": scale_b}
+            return kernel.prepare(**{p.name: have[p.name] for p in kernel.params})
         terms = {name: value for name, term, value in (("r", "residual", residual), ("bias", "bias", bias)) if self.problem.get(term)}
         return functools.partial(self.made(), a, b, out, **terms)
 
@@ -80,7 +84,7 @@ def product_of(engine, n, k, *more, **named):
 
 
 class Bound:
-    """A product of so many rows, as a way of a cell: sets have .a, .b and, where there is an epilogue, .r and .bias. out: the name of what it
+    """A product of so many rows, as a way of a cell: sets have .a, .b and, where they are needed, .r, .bias, .sa and .sb. out: the name of what it
     writes."""
 
     def __init__(self, product, m, out="out"):
@@ -91,7 +95,7 @@ class Bound:
 
     def bind(self, s):
         out = getattr(s, self.out)
-        call = self.product.bind(self.m, s.a, s.b, out, getattr(s, "r", None), getattr(s, "bias", None))
+        call = self.product.bind(self.m, s.a, s.b, out, *(getattr(s, name, None) for name in ("r", "bias", "sa", "sb")))
 
         def run():
             call()

@@ -17,6 +17,7 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         few            1, 4 and 8 rows, beside what reads B alone
         large          8192^3, 4096^3, 8192 x 8192 x 512
         fp8            beside cuBLASLt with fast sums
+        fp8_blocks     with scales of blocks, beside cuBLASLt's
         epilogues      bias and GELU, a residual, SwiGLU, beside the plain product
         mlp            the MLP of LLaMA-3.1-8B, beside torch.compile and torch
     bench/products.py readme [main] [few] [fp8] [llama]
@@ -108,7 +109,7 @@ def main():
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)
-    elif name in ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "mlp"):
+    elif name in ("cells", "drawn", "invariant", "few", "large", "fp8", "fp8_blocks", "epilogues", "mlp"):
         row(name, words)
     else:
         sys.exit(__doc__)

@@ -110,13 +110,24 @@ sett_dtype sett__type_beside(sett_dtype c)
     return sett__is_small_float(c) ? c : SETT_F32;
 }
 
+/* A column of SA lies as A's rows of a tile do, so that TMA brings it. */
+static void block_scales(const product *p, outputs *o)
+{
+    enum { BLOCK = 128, TMA = 16 };
+    sett_val *k = sett_floordiv(sett_add(sett_sym(p->b, "K"), BLOCK - 1), BLOCK), *n = sett_floordiv(sett_add(p->N, BLOCK - 1), BLOCK);
+    o->SA = sett__operand(p, "SA", SETT_F32, TMA, p->M, k, SETT_MN_MAJOR);
+    o->SB = sett__operand(p, "SB", SETT_F32, sett_dtype_bits(SETT_F32) / 8, p->of.swiglu ? sett_mul(n, 2) : n, k, SETT_K_MAJOR);
+}
+
 outputs sett__outputs(const product *p)
 {
     const sett_gemm_terms *t = p->of.named;
     outputs o = {.R = p->of.residual ? output(p, "R", p->of.c) : NULL};
     o.C = output(p, "C", p->of.c);
-    o.SA = p->of.scaled ? vector(p, "SA", SETT_F32, p->M) : NULL;
-    o.SB = p->of.scaled ? vector(p, "SB", SETT_F32, p->N) : NULL;
+    if (p->of.block_scales)
+        block_scales(p, &o);
+    o.SA = p->of.scaled ? vector(p, "SA", SETT_F32, p->M) : o.SA;
+    o.SB = p->of.scaled ? vector(p, "SB", SETT_F32, p->N) : o.SB;
     o.alpha = t->alpha ? sett_scalar(p->b, "alpha", SETT_F32) : NULL;
     o.S = t->scale ? one(p, "S") : NULL;
     o.BIAS = t->bias ? vector(p, "BIAS", sett__type_beside(p->of.c), p->N) : NULL;
@@ -150,8 +161,8 @@ static sett_tensor *as_bits(sett_tensor *t)
 terms sett__terms(const product *p, const outputs *o, sett_val *l)
 {
     terms s = {.of = p->of, .to = *o, .b = p->b, .extent = sett_tuple(p->b, p->M, p->N), .crd = sett_identity_tensor(p->b, p->M, p->N)};
-    s.by_row = spread(p, o->SA, l, 1);
-    s.by_column = spread(p, o->SB, l, 0);
+    s.by_row = p->of.scaled ? spread(p, o->SA, l, 1) : NULL;
+    s.by_column = p->of.scaled ? spread(p, o->SB, l, 0) : NULL;
     s.bias = spread(p, o->BIAS, l, 0);
     s.residual = of_batch(o->R, l);
     s.aux = of_batch(o->AUX, l);

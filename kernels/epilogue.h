@@ -25,6 +25,7 @@ struct sett_epilogue_tile {
 typedef struct epilogue_options {
     const sett_gemm_terms *named;
     int scaled, residual, swiglu; /* options */
+    int block_scales;             /* SA and SB are of blocks, and the main loop's */
     sett_dtype sums, c;           /* sums: of A and B, so f32 or i32 */
 } epilogue_options;
 /* Refuses what cannot be. */

@@ -15,9 +15,24 @@ static const device *hopper(void)
     return sett__device_of(90);
 }
 
+/* Of a stage: a box begins at a multiple of 128 bytes. */
+static int bytes_of_scales(const sett_gemm_wgmma_options *o)
+{
+    return sett__round_up(o->tuning.bm * bytes_of(SETT_F32), LINE);
+}
+
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    return (hopper()->shared_memory_bytes - BARRIERS - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
+    const int scales = o->block_scales ? bytes_of_scales(o) : 0;
+    return (hopper()->shared_memory_bytes - BARRIERS - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE + scales);
+}
+
+/* Has a thread registers for it? */
+static bool fits(const sett_gemm_wgmma_options *o, const struct product_tile *t)
+{
+    sett_gemm_wgmma_options x = *o;
+    x.tuning.bm = t->bm, x.tuning.bn = t->bn;
+    return sums_of(&x) <= most_sums(o);
 }
 
 /* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n, as a product of whole tiles and a usual K does. */
@@ -31,21 +46,33 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
-        if (!f.tile[i].ping_pong && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
+        if (!f.tile[i].ping_pong && fits(o, &f.tile[i]) && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
             f.tile[f.n_tiles++] = f.tile[i];
     if (tune->m && f.n_tiles) {
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
         tune->bm = t->bm, tune->bn = t->bn;
     }
-    sett__either(&tune->bm, 128);
     sett__either(&tune->bn, o->swiglu && tune->bm <= 128 ? 256 : 128);
+    sett__either(&tune->bm, o->promote && high_of(o) > 1 ? most_sums(o) / 16 * 16 : 128);
     sett__either(&tune->cluster, 1);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
 }
 
 static epilogue_options epilogue_of(const sett_gemm_wgmma_options *o)
 {
-    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = o->c};
+    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .block_scales = o->block_scales, .residual = o->residual, .swiglu = o->swiglu, .sums = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = o->c};
+}
+
+static void check_promotion(sett_gemm_wgmma_options *o, choice *c)
+{
+    const sett_dtype t = o->dtype;
+    sett__in_range(c, "promote", o->promote, 0, 1);
+    sett__in_range(c, "block_scales", o->block_scales, 0, 1);
+    if ((o->promote || o->block_scales) && t != SETT_F8E4M3FN && t != SETT_F8E5M2)
+        REFUSE(c, ".%s is 1: .dtype is f8E4M3FN or f8E5M2 then, and not %s", o->block_scales ? "block_scales" : "promote", sett_dtype_name(t));
+    if (o->block_scales && o->scaled)
+        REFUSE(c, ".block_scales is 1: then .scaled is 0");
+    o->promote |= o->block_scales;
 }
 
 static void settle(void *options, choice *c)
@@ -69,8 +96,9 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "cluster", tune->cluster, 0, 2);
     sett__in_range(c, "stream_k", o->stream_k, 0, 1);
     sett__in_range(c, "ping_pong", tune->ping_pong, 0, 1);
-    if (tune->ping_pong && o->stream_k)
-        REFUSE(c, ".ping_pong is 1: then .stream_k is 0");
+    if (tune->ping_pong && (o->stream_k || o->promote || o->block_scales))
+        REFUSE(c, ".ping_pong is 1: then .%s is 0", o->stream_k ? "stream_k" : o->promote ? "promote" : "block_scales");
+    check_promotion(o, c);
     if (*c->why)
         return;
     choose_tile(o);
@@ -80,13 +108,21 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".bm is %d: a multiple of %d, up to 256", tune->bm, 8 * cluster_of(o));
     if (*c->why)
         return;
-    if (sums_of(o) > SUMS)
-        REFUSE(c, ".bm is %d: of .bn %d%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", 2 * SUMS / high_of(o));
+    if (sums_of(o) > most_sums(o))
+        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
     const int most = most_stages(o);
     sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
         sett__in_range(c, "stages", tune->stages, 2, most);
     tune->m = tune->n = 0; /* the same tile is the same kernel */
+}
+
+static void load_scales(sett_build *b, wgmma_parts *t)
+{
+    const int bm = t->o->tuning.bm;
+    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(bm, 1, t->o->tuning.stages), T(1, 0, bytes_of_scales(t->o) / bytes_of(SETT_F32))), LINE);
+    t->tsa = sett_make_tma(t->terms->to.SA, .layout = sett_make_layout(b, T(bm, 1)), .tile = T(bm, 1));
+    t->SB = t->terms->to.SB;
 }
 
 static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
@@ -99,8 +135,10 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, s
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
     t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, panel), .tile = T(bm, panel));
-    const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(sharing(o)),
+    if (o->block_scales)
+        load_scales(b, t);
+    const int bytes = (t->sa ? sett_tma_bytes(t->tsa) : 0) + sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = t->sa ? SETT_WARPS(groups * GROUP / WARP) : SETT_WARP_GROUPS(sharing(o)) /* warps load SA themselves */,
         .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
     t->turns = o->tuning.ping_pong ? sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(4)) : NULL;
     sett__begin(b, o->no_pdl);
@@ -149,6 +187,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales),
     TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

@@ -5,7 +5,7 @@
 #include "epilogue.h"
 #include "stream_k.h"
 
-enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */ };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */ };
 
 static inline int bytes_of(sett_dtype t)
 {
@@ -47,6 +47,12 @@ static inline int sums_of(const sett_gemm_wgmma_options *o)
     return high_of(o) * o->tuning.bm / 2;
 }
 
+/* Of tiles within it ptxas spills nothing, but 8 bytes of one of 136 rows with .stream_k and a long epilogue. */
+static inline int most_sums(const sett_gemm_wgmma_options *o)
+{
+    return !o->promote ? SUMS : o->stream_k && groups_of(o) * high_of(o) == 4 ? SHARED : PROMOTED;
+}
+
 /* Rows that one TMA box brings, of `rows` in all: as many as go into these, up to 64, and a multiple of the 8 rows of a swizzle. A box of more
  * than 64 rows that lies partly outside is slow where many blocks load it at once. */
 static inline int box_of(int rows)
@@ -72,13 +78,23 @@ typedef struct wgmma_parts {
     const sett_gemm_wgmma_options *o;
     int bk;
     sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
-    sett_tma *ta, *tb, *tc;
+    sett_tensor *sa, *SB; /* of .block_scales: (bm,1,stages) of shared memory; the parameter */
+    sett_tma *ta, *tb, *tc, *tsa;
     sett_pipeline *pipe, *turns; /* turns: of .ping_pong */
     sett_scheduler *tiles;
     sett_val *ktiles, *M, *N;
     stream_k stream;
     terms *terms;
 } wgmma_parts;
+
+/* A warp group's main loop. */
+typedef struct wgmma_group {
+    sett_val *number;
+    sett_tiled_mma *mma;
+    sett_thr_mma *mine;
+    sett_tensor *acc, *part[2], *stages; /* registers: sums; of .promote those of a K tile, or of two in turn; how many stages there were before */
+    sett_pipeline_state *get, *done;
+} wgmma_group;
 
 /* Of one warp group, or of so many. */
 sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options *, int groups);
@@ -87,4 +103,9 @@ void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett
 /* What one thread does, which loads, and what a warp group does, which multiplies. */
 void sett__wgmma_produce(sett_build *, const wgmma_parts *);
 void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);
+/* sums = or += the product of the stage that has come, in the background. */
+void sett__wgmma_products(sett_build *, const wgmma_parts *, const wgmma_group *, sett_tensor *sums, bool first);
+/* .promote: the registers that it needs; the sums of K tiles [from, to) of the tile at (m,n). */
+void sett__wgmma_begin_promoted(sett_build *, const wgmma_parts *, wgmma_group *);
+void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *, sett_arg at, sett_val *from, sett_val *n);
 #endif

@@ -56,11 +56,14 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg at = sett_tile_coord(w), range = k_range(b, t, w);
         const loads x[] = {loads_of_a(b, t, sett_get(at, 0)), loads_of_b(t, sett_get(at, 1))};
+        sett_tensor *scales = t->sa ? sett_local_tile(sett_tma_tensor(t->tsa), T(t->o->tuning.bm, 1), T(sett_get(at, 0), ALL)) : NULL;
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
             for (int i = 0; i < x[0].n; i++)
                 sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
+            if (t->sa)
+                sett_tma_load(t->tsa, sett_slice(scales, ALL, ALL, k), sett_slice(t->sa, ALL, ALL, s), sett_pipeline_barrier(put));
             for (int i = 0; i < x[1].n; i++)
                 sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
             sett_pipeline_advance(put);
@@ -75,32 +78,30 @@ sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
-/* acc = or += the stage's product, in the background. */
-static void k_block(sett_build *b, const wgmma_parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_pipeline_state *get, bool first)
+void sett__wgmma_products(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *sums, bool first)
 {
-    sett_consumer_wait(get);
-    sett_val *s = sett_pipeline_stage(get);
-    sett_tensor *fA = sett_make_fragment_B(mma, sett_partition_B(mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
-    sett_tensor *fB = sett_make_fragment_A(mma, sett_partition_A(mine, sett_slice(t->b, ALL, ALL, s)));
-    sett_gemm(mma, acc, fB, fA, acc, .overwrite = first);
+    sett_val *s = sett_pipeline_stage(g->get);
+    sett_tensor *fA = sett_make_fragment_B(g->mma, sett_partition_B(g->mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
+    sett_tensor *fB = sett_make_fragment_A(g->mma, sett_partition_A(g->mine, sett_slice(t->b, ALL, ALL, s)));
+    sett_gemm(g->mma, sums, fB, fA, sums, .overwrite = first);
     sett_mma_commit(b);
 }
 
-/* acc = the product of a work tile's K tiles. `stages` counts those of the tiles before. */
-static void multiply(sett_build *b, const wgmma_parts *t, sett_tiled_mma *mma, sett_thr_mma *mine, sett_tensor *acc, sett_tensor *stages, sett_pipeline_state *get, sett_pipeline_state *done, sett_arg n)
+/* acc = the product of so many K tiles. */
+static void multiply(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_val *n)
 {
-    sett_pipeline_state_set(get, sett_at(stages, 0));
-    sett_set(stages, sett_add(sett_at(stages, 0), n), 0);
-    k_block(b, t, mma, mine, acc, get, true);
-    sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
+    sett_consumer_wait(g->get);
+    sett__wgmma_products(b, t, g, g->acc, true);
+    sett_pipeline_state_copy(g->get, g->done), sett_pipeline_advance(g->get);
     sett_for (b, k, 1, n, 1) {
-        k_block(b, t, mma, mine, acc, get, false);
+        sett_consumer_wait(g->get);
+        sett__wgmma_products(b, t, g, g->acc, false);
         sett_mma_wait(b, 1); /* all but the newest: the stage before it has been read */
-        sett_consumer_release(done);
-        sett_pipeline_state_copy(get, done), sett_pipeline_advance(get);
+        sett_consumer_release(g->done);
+        sett_pipeline_state_copy(g->get, g->done), sett_pipeline_advance(g->get);
     }
     sett_mma_wait(b, 0);
-    sett_consumer_release(done);
+    sett_consumer_release(g->done);
 }
 
 /* Number of the first slot of a worker's group; each worker has one for each warp group of each of its blocks. */
@@ -138,31 +139,39 @@ static void skip(const wgmma_parts *t, sett_work_tile *w, sett_tensor *stages)
 void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    sett_tiled_mma *mma = sett__wgmma_product(b, o, sharing(o));
-    sett_thr_mma *mine = sett_get_slice(mma, o->tuning.ping_pong ? sett_const(b, SETT_I32, 0) : sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
-    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(o->tuning.bn, o->tuning.bm))), *stages = sett_var(b, SETT_I32, 0);
-    sett_pipeline_state *get = sett_pipeline_consumer_state(t->pipe), *done = sett_pipeline_consumer_state(t->pipe);
+    wgmma_group g = {.number = group, .mma = sett__wgmma_product(b, o, sharing(o)), .stages = sett_var(b, SETT_I32, 0)};
+    g.mine = sett_get_slice(g.mma, o->tuning.ping_pong ? sett_const(b, SETT_I32, 0) : sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
+    g.acc = sett_make_fragment_C(g.mma, sett_partition_shape_C(g.mma, T(o->tuning.bn, o->tuning.bm)));
+    if (o->promote)
+        sett__wgmma_begin_promoted(b, t, &g);
+    g.get = sett_pipeline_consumer_state(t->pipe), g.done = sett_pipeline_consumer_state(t->pipe);
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_pipeline_state *turn = t->turns ? sett_order_state(t->turns, group) : NULL;
     if (turn) /* the other group's tile */
         sett_if (b, sett_eq(group, 1))
-            skip(t, w, stages);
+            skip(t, w, g.stages);
     sett__epilogue_begin(t->terms);
     sett_while (b, sett_is_valid_tile(w)) {
         sett_arg range = k_range(b, t, w);
         if (turn)
             sett_order_wait(turn);
-        multiply(b, t, mma, mine, acc, stages, get, done, sett_sub(sett_get(range, 1), sett_get(range, 0)));
+        sett_val *from = sett_value(b, sett_get(range, 0)), *n = sett_value(b, sett_sub(sett_get(range, 1), sett_get(range, 0)));
+        sett_pipeline_state_set(g.get, sett_at(g.stages, 0));
+        sett_set(g.stages, sett_add(sett_at(g.stages, 0), n), 0);
+        if (o->promote)
+            sett__wgmma_promoted(b, t, &g, sett_tile_coord(w), from, n);
+        else
+            multiply(b, t, &g, n);
         if (turn)
             sett_order_arrive(turn);
         if (o->stream_k)
-            sett_if (b, meet(b, t, acc, group, w, range))
-                sett__wgmma_store(b, t, acc, group, sett_tile_coord(w));
+            sett_if (b, meet(b, t, g.acc, group, w, range))
+                sett__wgmma_store(b, t, g.acc, group, sett_tile_coord(w));
         else
-            sett__wgmma_store(b, t, acc, group, sett_tile_coord(w));
+            sett__wgmma_store(b, t, g.acc, group, sett_tile_coord(w));
         sett_advance_to_next_work(w);
         if (turn)
-            skip(t, w, stages);
+            skip(t, w, g.stages);
     }
     sett__epilogue_end(t->terms);
     sett_tma_store_wait_read(b, 0);

@@ -11,7 +11,9 @@ static int each_of(const sett_gemm_wgmma_options *o)
 /* Number j of such parts of a partition of the copy to shared memory. */
 static sett_tensor *part_of(const sett_gemm_wgmma_options *o, sett_tensor *t, int j)
 {
-    return bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
+    if (bytes_of(o->c) == 2)
+        return sett_slice(t, T(ALL, j), 0, 0);
+    return o->tuning.bm == 8 ? sett_slice(t, ALL, 0, 0) /* its mode of parts is no mode */ : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
 }
 
 /* A part of a tile: what its epilogue is given. Tensors are taken as (N,M) here. */

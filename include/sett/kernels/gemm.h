@@ -62,6 +62,13 @@ typedef struct sett_gemm_terms {
  *   .swiglu    B is (2N,K), rows of a gate, then as many others, up: C = silu(A gate^T) (A up^T), so that
  *              the sums of both never reach memory
  *   .terms     epilogues by name, as above
+ *   .promote   of fp8, of whose sums the tensor core keeps 13 bits: it sums 128 of K, and these sums are
+ *              added in Float32. .bm is at most 144 then, 72 with .swiglu or 256 rows of B, with .stream_k
+ *              too 56
+ *   .block_scales  of fp8, .promote too: SA and SB of Float32 behind C. C[m][n] = the sum, over tiles t of
+ *              128 of K, of SA[m][t] SB[n / 128][t] times the tile's product. SA is (M,ceil(K/128)) with
+ *              contiguous columns, (1,LSA), LSA a multiple of 16 bytes; SB is (ceil(N/128),ceil(K/128)) with
+ *              contiguous rows, (LSB,1), of .swiglu with twice as many, up's behind the gate's. No .scaled
  * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a
  * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
  * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
@@ -99,6 +106,9 @@ typedef struct sett_gemm_wgmma_options {
     int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
+    int promote;           /* 1: of fp8, sums of 128 of K are added in Float32 */
+    int block_scales;      /* 1: of fp8, a scale of each row of A and 128 of K, and of 128 x 128 of B. It
+                            * makes .promote 1 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
