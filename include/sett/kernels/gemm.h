@@ -85,6 +85,11 @@ typedef struct sett_gemm_wgmma_tuning {
                    * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
     int cluster;  /* 2: two blocks, beside each other, share A, by multicast; 1: blocks by themselves */
 } sett_gemm_wgmma_tuning;
+typedef enum sett_grouped {
+    SETT_GROUPED_NONE,
+    SETT_GROUPED_CONTIGUOUS, /* rows of all groups behind each other */
+    SETT_GROUPED_MASKED      /* a matrix for each group, of which the first rows count */
+} sett_grouped;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
@@ -97,6 +102,8 @@ typedef struct sett_gemm_wgmma_options {
     int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
+    sett_grouped grouped;  /* rows of A are those of groups, each with a B of its own; no .stream_k */
+    int batched;           /* 1: operands have a last mode of batches, L; no .grouped */
     int reserved;          /* 0 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
