@@ -11,6 +11,8 @@ static int each_of(const sett_gemm_wgmma_options *o)
 /* Number j of such parts of a partition of the copy to shared memory. */
 static sett_tensor *part_of(const sett_gemm_wgmma_options *o, sett_tensor *t, int j)
 {
+    if (bytes_of(o->c) != 2 && o->tuning.bm == 8) /* there is one, and no mode of them */
+        return sett_slice(t, ALL, 0, 0);
     return bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
 }
 
