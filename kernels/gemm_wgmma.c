@@ -124,8 +124,9 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
-    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .of = epilogue_of(&o)};
-    sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N, *parts = o.batched ? sett_sym(b, "L") : o.grouped ? sett_sym(b, "G") : NULL;
+    sett_val *parts = o.batched ? sett_sym(b, "L") : o.grouped ? sett_sym(b, "G") : NULL;
+    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .wide = parts != NULL, .of = epilogue_of(&o)};
+    sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
     product weights = p; /* as B has its modes */
     weights.L = parts;
     *(o.grouped == SETT_GROUPED_CONTIGUOUS ? &p.G : &p.L) = parts;
