@@ -25,7 +25,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
 {
     enum { USUAL_K_TILES = 64 };
     sett_gemm_wgmma_tuning *tune = &o->tuning;
-    product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .k_tiles = USUAL_K_TILES};
+    product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .batches = 1, .k_tiles = USUAL_K_TILES};
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);

@@ -82,7 +82,7 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         const struct product_tile *t = &f->tile[i];
         if (m <= FEW && t->bm < m && highest >= m) /* B, which is what counts, would be read for each row of tiles, unless these keep step */
             continue;
-        const int64_t tiles = ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
+        const int64_t tiles = f->batches * ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);
         consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
         if (!f->streams)

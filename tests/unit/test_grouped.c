@@ -119,10 +119,11 @@ static void launch(const sett_gemm_wgmma_options *o, int n, const sett_launch_ar
 }
 
 /* ---- against plain C ------------------------------------------------------------------------------------------- */
-typedef struct shape { sett_dtype ab, c; int scaled, swiglu, residual, bm, bn, cluster, groups; } shape;
+typedef struct shape { sett_dtype ab, c; int scaled, swiglu, residual, bm, bn, cluster, groups, stream_k; } shape; /* .stream_k: of batches alone */
 static const shape shapes[] = {{.ab = SETT_BF16, .bm = 64, .bn = 64, .groups = 7}, {.ab = SETT_BF16, .swiglu = 1, .bm = 16, .bn = 128, .groups = 40}, {.ab = SETT_F16, .c = SETT_F32, .residual = 1, .bm = 40, .bn = 128, .groups = 3},
     {.ab = SETT_F8E4M3FN, .scaled = 1, .bm = 32, .bn = 128, .groups = 12}, {.ab = SETT_F8E5M2, .c = SETT_F8E4M3FN, .bm = 24, .bn = 64, .groups = 5}, {.ab = SETT_I8, .scaled = 1, .bm = 64, .bn = 64, .cluster = 2, .groups = 9},
-    {.ab = SETT_I8, .c = SETT_F32, .scaled = 1, .residual = 1, .bm = 8, .bn = 256, .groups = 1}, {.ab = SETT_BF16, .bm = 128, .bn = 64, .cluster = 2, .groups = 2}, {.ab = SETT_BF16, .bm = 8, .bn = 64, .groups = 40}};
+    {.ab = SETT_I8, .c = SETT_F32, .scaled = 1, .residual = 1, .bm = 8, .bn = 256, .groups = 1}, {.ab = SETT_BF16, .bm = 128, .bn = 64, .cluster = 2, .groups = 2}, {.ab = SETT_BF16, .bm = 8, .bn = 64, .groups = 40},
+    {.ab = SETT_BF16, .bm = 32, .bn = 64, .groups = 3, .stream_k = 1}, {.ab = SETT_BF16, .c = SETT_F32, .bm = 16, .bn = 64, .cluster = 2, .groups = 2, .stream_k = 1}};
 
 static double factor_product(int64_t row, int64_t col)
 {
@@ -173,6 +174,14 @@ static void check_rows(const shape *s, const groups *g, sett_dtype c, const unsi
     }
 }
 
+enum { SUMS = 1 << 17, SLOTS = 64 };
+static void *workspace(size_t bytes)
+{
+    void *zero = calloc(1, bytes), *data = on_device(zero, bytes);
+    free(zero);
+    return data;
+}
+
 static void check_groups(const shape *s, const groups *g)
 {
     const sett_dtype c = s->c ? s->c : s->ab == SETT_F16 ? s->ab : SETT_BF16;
@@ -183,13 +192,18 @@ static void check_groups(const shape *s, const groups *g)
         fill(c, host, (size_t)rows, 0, (size_t)lc), scales(rows), scales((int64_t)N * g->n)};
     const sett_buf buf[] = {whole(g, ROWS, mem[0], s->ab, 0, K, lk), whole(g, WEIGHTS, mem[1], s->ab, rows_b, K, lk), table(g, mem[2]), whole(g, ROWS, mem[3], c, 0, N, N), whole(g, ROWS, mem[4], c, 0, N, lc),
         whole(g, ROW_VECTOR, mem[5], SETT_F32, 0, 1, 1), whole(g, COLUMN_VECTOR, mem[6], SETT_F32, N, 1, 1)};
-    const bool given[] = {true, true, g->way != BATCHED, s->residual, true, s->scaled, s->scaled};
-    sett_launch_arg arg[7];
+    const bool given[] = {true, true, g->way != BATCHED, s->residual, true, s->scaled, s->scaled}, streams = s->stream_k && g->way == BATCHED;
+    const sett_buf space[] = {sett_buf_1d(workspace(SUMS * 4), SETT_F32, SUMS), sett_buf_1d(workspace(SLOTS * 4), SETT_U32, SLOTS)};
+    sett_launch_arg arg[11];
     int n = 0;
     for (int i = 0; i < 7; i++)
         if (given[i])
             arg[n++] = sett_launch_arg_buf(&buf[i]);
-    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = s->ab, .c = s->c, .scaled = s->scaled, .swiglu = s->swiglu, .residual = s->residual,
+    for (int i = 0; i < 2 && streams; i++)
+        arg[n++] = sett_launch_arg_buf(&space[i]);
+    for (int i = 0; i < 2 && streams; i++)
+        arg[n++] = sett_launch_arg_int(i ? 6 : 5); /* tiles to workers */
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = s->ab, .c = s->c, .scaled = s->scaled, .swiglu = s->swiglu, .residual = s->residual, .stream_k = streams,
         .tuning = {.bm = s->bm, .bn = s->bn, .cluster = s->cluster, .clusters = 3}};
     choose_way(&o, g->way);
     launch(&o, n, arg);
@@ -197,6 +211,8 @@ static void check_groups(const shape *s, const groups *g)
     check_rows(s, g, c, host, lc);
     for (int i = 0; i < 7; i++)
         sett_free(r.e, r.stream.device, mem[i]);
+    for (int i = 0; i < 2; i++)
+        sett_free(r.e, r.stream.device, space[i].data);
     free(host);
 }
 
@@ -226,7 +242,7 @@ END_TEST
 /* ---- bit by bit ------------------------------------------------------------------------------------------------ */
 /* Random numbers, so that the order of sums shows: a row has the bits of a launch of its group alone, with another tile. Both launches
  * begin with the same bytes, and what is not of a group is compared as well. */
-typedef struct variant { sett_dtype ab; int scaled, swiglu, residual, bm, bn, groups, stream_k; sett_gemm_terms terms; } variant;
+typedef struct variant { sett_dtype ab; int scaled, swiglu, residual, bm, bn, groups; sett_gemm_terms terms; } variant;
 static const variant variants[] = {{.ab = SETT_BF16, .bm = 48, .bn = 128, .groups = 6}, {.ab = SETT_F8E4M3FN, .scaled = 1, .residual = 1, .bm = 32, .bn = 64, .groups = 11},
     {.ab = SETT_F16, .bm = 72, .bn = 64, .groups = 4, .terms = {.bias = 1, .aux = 1, .activation = SETT_ACTIVATION_GELU, .amax = 2}},
     {.ab = SETT_BF16, .swiglu = 1, .bm = 32, .bn = 256, .groups = 8, .terms = {.scale = 1, .amax = 1}},
