@@ -52,8 +52,8 @@
  * first: no cluster waits for one that has not begun.
  *
  * .counts, .offsets: groups, as of a mixture of experts, whose rows a kernel alone knows. .tiles is
- * T(m, n, groups) then, of which m is the most rows of tiles that a group may have, and .rows says how many rows
- * a tile has. One of two tensors of Int32 in memory tells each group's rows: .counts (groups), or
+ * T(m, n, groups) then, of which m is the most rows of tiles that a group may have, and .rows says how many
+ * rows a tile has. One of two tensors of Int32 in memory tells each group's rows: .counts (groups), or
  * .offsets (groups + 1), where they begin among all, and where the last ones end. A group has
  * ceil(rows / .rows) x n tiles, of none where it has no rows, and the tiles of all groups follow each other.
  * They are read when a work tile is made and when it advances, all groups once by each work tile.

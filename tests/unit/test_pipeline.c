@@ -631,76 +631,6 @@ START_TEST(tiles_are_taken_in_order)
 }
 END_TEST
 
-/* ---- tiles of groups ------------------------------------------------------------------------------------------ */
-enum { GROUPS = 9, TALL = 5, GROUP_N = 7 };
-typedef struct grouping { int x, y, swizzle, raster, clusters, rows; bool offsets; } grouping;
-static const int group_rows[GROUPS] = {0, 1, 0, 0, 30, 8, 17, 0, 31};
-static int32_t group_table[GROUPS + 1];
-
-/* At each tile of a group, which of all clusters of tiles it was of; elsewhere -1. Behind them, the rows that its group was said to have. */
-static void grouping_body(sett_build *b, const void *user)
-{
-    const grouping *p = user;
-    sett_tensor *D = sett_param(b, "D", SETT_I32, sett_row_major(b, GROUPS, TALL * GROUP_N + 2));
-    sett_tensor *table = sett_param(b, "table", SETT_I32, sett_make_layout(b, T1(GROUPS + p->offsets)));
-    sett_cluster(b, p->x, p->y);
-    sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(TALL, GROUP_N, GROUPS), .clusters = SETT_A(p->clusters), .swizzle = p->swizzle, .raster = (sett_raster)p->raster,
-        .counts = p->offsets ? NULL : table, .offsets = p->offsets ? table : NULL, .rows = p->rows);
-    sett_grid(b, sett_scheduler_grid(s)), sett_block(b, 1);
-    sett_work_tile *w = sett_initial_work_tile(s);
-    sett_tensor *number = sett_var(b, SETT_I32, sett_block_idx(b, 2));
-    sett_while (b, sett_is_valid_tile(w)) {
-        sett_arg at = sett_tile_coord(w), rows = sett_tile_rows(w);
-        sett_val *m = sett_value(b, sett_get(at, 0)), *n = sett_value(b, sett_get(at, 1)), *g = sett_value(b, sett_get(at, 2)), *high = sett_sub(sett_value(b, sett_get(rows, 1)), sett_value(b, sett_get(rows, 0)));
-        sett_if (b, sett_and(sett_lt(sett_mul(m, p->rows), high), sett_lt(n, GROUP_N)))
-            sett_set(D, sett_at(number, 0), g, sett_add(sett_mul(m, GROUP_N), n));
-        sett_set(D, sett_get(rows, 0), g, TALL * GROUP_N);
-        sett_set(D, sett_get(rows, 1), g, TALL * GROUP_N + 1);
-        sett_set(number, sett_add(sett_at(number, 0), sett_grid_dim(b, 2)), 0);
-        sett_advance_to_next_work(w);
-    }
-}
-
-/* Group after group, and each as check_schedule has a plane. */
-static void check_grouping(const void *user, const void *result)
-{
-    const grouping *p = user;
-    const int *d = result;
-    int number = 0, first = 0;
-    static int want[GROUPS][TALL * GROUP_N + 2];
-    memset(want, 0xff, sizeof want);
-    for (int g = 0; g < GROUPS; first += group_rows[g++]) {
-        const int tall = (group_rows[g] + p->rows - 1) / p->rows, cm = (tall + p->x - 1) / p->x, cn = (GROUP_N + p->y - 1) / p->y;
-        const int major = p->raster ? cn : cm, minor = p->raster ? cm : cn, wide = p->swizzle ? p->swizzle : 1;
-        for (int band = 0; band < minor; band += wide)
-            for (int along = 0; along < major; along++)
-                for (int across = band; across < minor && across < band + wide; across++, number++)
-                    for (int i = 0; i < p->x * p->y; i++) {
-                        const int m = (p->raster ? across : along) * p->x + i % p->x, n = (p->raster ? along : across) * p->y + i / p->x;
-                        if (m < tall && n < GROUP_N)
-                            want[g][m * GROUP_N + n] = number;
-                    }
-        if (tall)
-            want[g][TALL * GROUP_N] = p->offsets ? first : 0, want[g][TALL * GROUP_N + 1] = (p->offsets ? first : 0) + group_rows[g];
-    }
-    for (int g = 0; g < GROUPS; g++)
-        for (int i = 0; i < TALL * GROUP_N + 2; i++, d++)
-            ck_assert_msg(*d == want[g][i], "group %d, number %d: %d, not %d", g, i, *d, want[g][i]);
-}
-
-static const grouping groupings[] = {{1, 1, 0, 0, 3, 8, false}, {1, 1, 8, 1, 5, 8, true}, {1, 2, 2, 1, 2, 16, false}, {2, 1, 3, 0, 4, 7, true}, {2, 2, 4, 1, 100, 31, true}};
-
-START_TEST(groups_are_taken_in_order)
-{
-    static int d[GROUPS * (TALL * GROUP_N + 2)];
-    const grouping *p = &groupings[_i];
-    for (int g = 0; g <= GROUPS; g++)
-        group_table[g] = p->offsets ? (g ? group_table[g - 1] + group_rows[g - 1] : 0) : g < GROUPS ? group_rows[g] : 0;
-    sett_buf D = sett_buf_2d(d, SETT_I32, GROUPS, TALL * GROUP_N + 2), table = sett_buf_1d(group_table, SETT_I32, GROUPS + p->offsets);
-    run_all(&(program){grouping_body, p, sizeof *p, 2, {{SETT_LAUNCH_ARG_BUF, .u = {.t = &D}}, {SETT_LAUNCH_ARG_BUF, .u = {.t = &table}}}, 0, sizeof d, check_grouping});
-}
-END_TEST
-
 /* ---- clusters ------------------------------------------------------------------------------------------------- */
 enum { IDS = 10 };
 static void ids_body(sett_build *b, const void *user)
@@ -860,7 +790,6 @@ Suite *pipeline_suite(void)
     tcase_add_loop_test(t, stores_go_through_a_ring, 0, 4);
     tcase_add_loop_test(t, groups_take_turns, 0, 4);
     tcase_add_loop_test(t, tiles_are_taken_in_order, 0, (int)(sizeof schedules / sizeof *schedules));
-    tcase_add_loop_test(t, groups_are_taken_in_order, 0, (int)(sizeof groupings / sizeof *groupings));
     tcase_add_test(t, blocks_know_their_cluster);
     tcase_add_test(t, hints_and_one_block);
     tcase_add_test(t, clusters_at_once);
