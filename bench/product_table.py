@@ -16,23 +16,11 @@ MOST = 8  # configurations that one product chooses among
 # Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out. "shares" is how a launch deals K tiles to
 # the clusters that run at once (.stream_k): "whole", none; "split", each tile to as many as there is room for; "even", all tiles to all, and where there are
 # more tiles than clusters those of the last round; "two", those of the last two rounds.
-HEIGHTS = (8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 208, 224, 256)
-
-
-def tile(bm, bn, cluster, blocks):
-    """blocks 2: so few stages that two blocks of a multiprocessor have room."""
-    t = {"bm": bm, "bn": bn, "cluster": cluster}
-    if blocks == 2:
-        t |= {"stages": min(8, (113 * 1024 - 1024 - bm * bn * 2) // ((bm + bn) * 128)), "clusters": 2 * MULTIPROCESSORS // cluster}
-    return t
-
-
-TILES = tuple(tile(*t) for t in (
-    (8, 64, 1, 1), (16, 64, 1, 1), (16, 64, 1, 2), (24, 64, 1, 2), (32, 64, 1, 1), (32, 64, 1, 2), (48, 64, 1, 1), (48, 64, 1, 2), (48, 128, 1, 1),
-    (64, 64, 1, 1), (64, 128, 1, 1), (80, 128, 1, 1), (96, 64, 1, 1), (96, 128, 1, 1), (112, 128, 1, 1), (128, 128, 1, 1), (128, 128, 2, 1), (136, 128, 1, 1),
-    (144, 128, 1, 1), (160, 128, 1, 1), (160, 128, 2, 1), (176, 128, 1, 1), (192, 128, 1, 1), (192, 128, 2, 1), (208, 128, 2, 1), (256, 128, 1, 1), (256, 128, 2, 1),
-    (96, 256, 2, 1), (128, 256, 1, 1), (128, 256, 2, 1)))
+# Those that sett_product chooses among.
+TILES = tuple({"bm": bm, "bn": bn, "cluster": 1} for bm, bn in (
+    (16, 64), (32, 64), (64, 64), (64, 128), (80, 128), (96, 128), (128, 128), (144, 128), (160, 128)))
 CONFIGS = tuple(tile | {"shares": shares} for tile in TILES for shares in ("whole", "split", "even", "two"))
+FEW = 64  # rows up to which the lowest tile that has room for all is taken
 
 
 def name(config):
@@ -61,18 +49,14 @@ def shares_of(config, m, n):
 
 
 def pointless(config, m, n, k):
-    """Whether this configuration cannot be the best one: its tiles have too many rows that are none, or B is read over and over; or it deals
-    shares of hardly any K tiles."""
+    """Whether this configuration cannot be the best one: of few rows it is not the lowest tile with room for them, of many rows it is low; or it
+    deals shares of hardly any K tiles."""
     bm, bn, cluster = config.get("bm", 128), config.get("bn", 128), config.get("cluster", 1)
-    tiles, most = clusters_of(config, m, n)
-    least = min((h for h in HEIGHTS if h >= m), default=256)
-    if bm > max(least, 1.5 * m, 16) or (m > 32 and -(-m // bm) * bm > 1.34 * m) or (m <= 64 and bm < m) or (cluster == 2 and n <= bn):
+    if cluster == 2 and n <= bn or m > FEW > bm:
         return True
-    if (m > 256 and bm < 80) or (m > 1100 and bm < 128) or (m > 700 and bn == 64):
+    if m <= FEW and bm != min((t["bm"] for t in TILES if t["bm"] >= m), default=bm):
         return True
-    if "shares" not in config:
-        return False
-    shares = shares_of(config, m, n)
+    shares = shares_of(config, m, n) if "shares" in config else (1, 0)
     return not shares or 0 < shares[1] * -(-k // LINE) < 4 * shares[0]
 
 

@@ -10,6 +10,7 @@ import torch
 from gpu import GPU
 
 import sett
+from sett._product import kernels_of
 
 PACK = os.environ.get("BENCH_PACK", os.path.join(tempfile.gettempdir(), "products.settpack"))
 
@@ -31,6 +32,11 @@ class Recorder:
         self.keys[kernel.key] = kernel
         return kernel
 
+    def record(self, n, k, problem):
+        """All kernels of a product."""
+        for kernel in kernels_of(self.engine, self.engine.target() if GPU else "sm_90a", {"n": n, "k": k, **problem}):
+            self.keys[kernel.key] = kernel
+
     def write(self, path):
         keys = list(self.keys)
         self.keys = {}
@@ -44,18 +50,32 @@ class Recorder:
 class Product:
     """C = A B^T of one (N,K), its types and its epilogue, for any M up to max_m. invariant: a row has the same bits for every M.
 
-    Today it is sett_gemm_wgmma, whose tile is chosen by M and N, and which is invariant as it is."""
+    It is sett.Product; with a bias or an activation, which that does not take from Python yet, sett_gemm_wgmma, whose tile is chosen by M
+    and N."""
 
     def __init__(self, engine, n, k, dtype="bf16", max_m=8192, early=False, invariant=False, **epilogue):
         self.engine, self.n, self.k, self.max_m = engine, n, k, max_m
+        self.named = {"bias", "activation"} & epilogue.keys()
         self.options = {"dtype": dtype, "no_pdl": int(not early), **epilogue}
+        self.problem = self.options | {"batch_invariant": int(invariant)}
+        self.product = None
+
+    def made(self):
+        if self.product is None:
+            self.product = sett.Product(self.n, self.k, max_m=self.max_m, engine=self.engine, **self.problem)
+        return self.product
 
     def kernel(self, m):
-        """What a launch of so many rows is by; compiled, or found in the pack, at the first use of its tile."""
-        return self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **self.options)
+        """What a launch of so many rows is by; compiled, or found in the pack, at the first use."""
+        if self.named:
+            return self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **self.options)
+        return self.engine.record(self.n, self.k, self.problem) if isinstance(self.engine, Recorder) else self.made()
 
     def bind(self, m, a, b, out, residual=None, bias=None):
         """A call that launches for these tensors."""
+        if not self.named:
+            product = self.made()
+            return lambda: product(a, b, out, **({"r": residual} if self.problem.get("residual") else {}))
         kernel = self.kernel(m)
         have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias}
         return kernel.prepare(**{p.name: have[p.name] for p in kernel.params})

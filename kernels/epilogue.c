@@ -121,8 +121,7 @@ static sett_tensor *output(const product *p, const char *name, sett_dtype t)
     return sett__operand(p, name, t, p->align_c > least ? p->align_c : least, p->M, p->N, SETT_K_MAJOR);
 }
 
-/* Of BIAS and AUX. */
-static sett_dtype beside(sett_dtype c)
+sett_dtype sett__type_beside(sett_dtype c)
 {
     return sett__is_small_float(c) ? c : SETT_F32;
 }
@@ -136,9 +135,9 @@ outputs sett__outputs(const product *p)
     o.SB = p->of.scaled ? column_vector(p, "SB", SETT_F32) : NULL;
     o.alpha = t->alpha ? sett_scalar(p->b, "alpha", SETT_F32) : NULL;
     o.S = t->scale ? one(p, "S") : NULL;
-    o.BIAS = t->bias ? column_vector(p, "BIAS", beside(p->of.c)) : NULL;
+    o.BIAS = t->bias ? column_vector(p, "BIAS", sett__type_beside(p->of.c)) : NULL;
     o.cap = t->softcap ? sett_scalar(p->b, "cap", SETT_F32) : NULL;
-    o.AUX = t->aux ? output(p, "AUX", beside(p->of.c)) : NULL;
+    o.AUX = t->aux ? output(p, "AUX", sett__type_beside(p->of.c)) : NULL;
     o.beta = t->beta ? sett_scalar(p->b, "beta", SETT_F32) : NULL;
     o.low = t->clamp ? sett_scalar(p->b, "low", SETT_F32) : NULL;
     o.high = t->clamp ? sett_scalar(p->b, "high", SETT_F32) : NULL;

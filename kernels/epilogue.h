@@ -47,6 +47,9 @@ typedef struct product {
  * batches as far as that and "2": A is (M,K,L):(LA,1,LA2). */
 sett_tensor *sett__operand(const product *, const char *name, sett_dtype, int align, sett_val *rows, sett_val *cols, sett_major);
 
+/* The type of BIAS and AUX, by that of C. */
+sett_dtype sett__type_beside(sett_dtype c);
+
 /* What stands behind A and B, in this order; NULL: the options have none. */
 typedef struct outputs {
     sett_tensor *R, *C, *SA, *SB;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A product in one call: which kernels a problem has, a plan that holds them, and a run of it. */
+#include "epilogue.h"
 #include "product.h"
 #include <limits.h>
 #include <stdarg.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 12, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256 };
+enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 20, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -50,7 +51,7 @@ static void check_types(const sett_product_problem *p, choice *c)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
     if (p->b != t && !(is_fp8(p->b) && is_fp8(t)))
         REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(p->b), sett_dtype_name(t));
-    const bool ints = t == SETT_I8 && (p->d == SETT_I32 || p->d == SETT_I8);
+    const bool ints = (t == SETT_I8 && p->d == SETT_I32) || (p->d == SETT_I8 && (t == SETT_I8 || p->terms.quantise));
     if (!sett__is_small_float(p->d) && !is_fp8(p->d) && !ints)
         REFUSE(c, ".d is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(p->d), t == SETT_I8 ? ", i32 or i8" : "");
     if (p->d == SETT_I32 && p->scaled)
@@ -80,8 +81,11 @@ static void settle(sett_product_problem *p, int max_m, choice *c)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
     p->b = p->b ? p->b : p->dtype;
-    p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : p->dtype == SETT_I8 && !p->scaled ? SETT_I32 : SETT_BF16;
+    const bool as_they_are = p->dtype == SETT_I8 && !p->scaled && !sett__has_terms(&p->terms);
+    p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : as_they_are ? SETT_I32 : SETT_BF16;
     check_types(p, c);
+    const epilogue_options e = {.named = &p->terms, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .sums = p->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = p->d};
+    sett__check_epilogue(&e, c);
     sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
     sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
     sett__in_range(c, "batch", p->batch, 0, 65535);
@@ -95,6 +99,7 @@ static void settle(sett_product_problem *p, int max_m, choice *c)
     settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
     settle_stride(c, "ldr", &p->ldr, p->n);
     settle_stride(c, "ldd", &p->ldd, p->n);
+    settle_stride(c, "ldaux", &p->ldaux, p->n);
     p->batch_a = p->batch_a ? p->batch_a : p->lda * (p->a_major ? p->k : m);
     p->batch_b = p->batch_b ? p->batch_b : p->ldb * (p->b_major ? p->k : rows_b);
     p->batch_r = p->batch_r ? p->batch_r : p->ldr * m;
@@ -119,13 +124,14 @@ static int align_in(const sett_product_problem *p)
 static int align_out(const sett_product_problem *p)
 {
     const int d = aligned(p, p->d, p->ldd, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, p->batch_r) : d;
-    return r < d ? r : d;
+    const int aux = p->terms.aux ? aligned(p, sett__type_beside(p->d), p->ldaux, p->ldaux) : d, least = r < d ? r : d;
+    return aux < least ? aux : least;
 }
 
 /* What sett_gemm_wgmma takes, on the target that has it; the CPU engine takes it too. */
 static bool takes_tma(const sett_product_problem *p, const char *target)
 {
-    const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && p->d != SETT_I8, majors = !p->a_major && !p->b_major;
+    const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise), majors = !p->a_major && !p->b_major;
     const bool lies = align_in(p) == ALIGN && align_out(p) == ALIGN && (int64_t)p->n * bytes_of(p->d) % ALIGN == 0;
     const int64_t limit = INT32_MAX;
     const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
@@ -141,7 +147,7 @@ static bool streams(const sett_product_problem *p)
 /* What sett_gemm_few_rows takes, on any target. */
 static bool takes_few(const sett_product_problem *p)
 {
-    const bool types = p->b == p->dtype && p->d != SETT_I32 && p->d != SETT_I8 && !p->tf32, lies = align_in(p) == ALIGN && !p->a_major && !p->b_major;
+    const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32, lies = align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / FEW;
     return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->k && p->batch <= 1 && !p->batch_invariant;
 }
@@ -170,7 +176,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = streams(p), .batched = p->batch > 1, .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1}}};
+                .residual = p->residual, .stream_k = streams(p), .batched = p->batch > 1, .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1}, .terms = p->terms}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -186,7 +192,7 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
         *k = (sett_product_kernel){.family = &sett_gemm_mma_family,
             .options.mma = {.size = sizeof k->options.mma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .a_major = p->a_major, .b_major = p->b_major,
                 .align = align_in(p), .align_c = align_out(p), .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual, .batched = p->batch > 1, .tf32 = p->tf32,
-                .tuning.m = heights[i]}};
+                .tuning.m = heights[i], .terms = p->terms}};
         sett_status s = sett_kernels_choose(sett_gemm_mma, &k->options.mma, target, err);
         if (s)
             return s;
@@ -200,7 +206,7 @@ static sett_status add_few(const sett_product_problem *p, const char *target, se
 {
     *to = (sett_product_kernel){.family = &sett_gemm_few_rows_family,
         .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
-            .tuning.k = p->k}};
+            .tuning.k = p->k, .terms = p->terms}};
     return sett_kernels_choose(sett_gemm_few_rows, &to->options.few_rows, target, err);
 }
 
@@ -251,6 +257,18 @@ static void take_workspace(sett_product *x)
     x->workspace += x->workspace ? LEFT_BYTES : 0;
 }
 
+/* All of a plan but its kernels. */
+static sett_status plan_for(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product *x, sett_error *err)
+{
+    sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
+    x->max_m = max_m;
+    x->by_tma = !s && takes_tma(&x->p, target);
+    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
+    if (x->by_tma)
+        x->facts = facts_of(&x->p);
+    return s;
+}
+
 static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)
 {
     for (int i = 0; i < x->n_kernels; i++) {
@@ -275,20 +293,16 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     if (!plan || !bytes)
         return fail(err, SETT_E_ARGUMENT, function, "there is no place for the plan, or for the bytes of its workspace");
     *plan = NULL, *bytes = 0;
-    if (max_m < 0 || max_m > INT_MAX - 1024)
-        return fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, INT_MAX - 1024);
+    if (max_m < 0 || max_m > MOST_M)
+        return fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, MOST_M);
     on = on == SETT_DEFAULT_DEVICE ? sett_default_device(e) : on;
     if (sett_device_target(e, on, target, sizeof target) < 0)
         return fail(err, SETT_E_NO_DEVICE, function, "the engine has no device %d", on);
     sett_product *x = calloc(1, sizeof *x);
     if (!x)
         return fail(err, SETT_E_MEMORY, function, "no memory");
-    x->device = on, x->max_m = max_m;
-    sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
-    x->by_tma = !s && takes_tma(&x->p, target);
-    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
-    if (x->by_tma)
-        x->facts = facts_of(&x->p);
+    x->device = on;
+    sett_status s = plan_for(function, given, max_m, target, x, err);
     if (!s)
         s = load(e, x, target, err);
     if (s) {
@@ -298,6 +312,13 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     take_workspace(x);
     *plan = x, *bytes = x->workspace;
     return SETT_OK;
+}
+
+void sett_product_query(const sett_product *x, sett_product_problem *to)
+{
+    const size_t given = to->size;
+    memcpy(to, &x->p, given < sizeof x->p ? given : sizeof x->p);
+    to->size = given;
 }
 
 void sett_product_free(sett_product *x)
@@ -329,6 +350,33 @@ static void add_vector(launch *l, const sett_product_problem *p, const void *dat
     sett_buf *b = &l->buf[l->n];
     *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = p->batch > 1 ? 2 : 1, .shape = {n, p->batch}, .stride = {1, n}};
     l->arg[l->n++] = sett_launch_arg_buf(b);
+}
+
+static void add_number(launch *l, int has, float x)
+{
+    if (has)
+        l->arg[l->n++] = sett_launch_arg_float(x);
+}
+
+/* In the order of gemm.h. */
+static void add_terms(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
+{
+    const sett_gemm_terms *t = &p->terms;
+    const sett_product_problem one = {.batch = 1};
+    add_number(l, t->alpha, o->alpha);
+    if (t->scale)
+        add_vector(l, &one, o->s, SETT_F32, 1);
+    if (t->bias)
+        add_vector(l, p, o->bias, sett__type_beside(p->d), p->n);
+    add_number(l, t->softcap, o->cap);
+    if (t->aux)
+        add_matrix(l, p, o->aux, sett__type_beside(p->d), m, p->n, p->ldaux, p->ldaux * m, 0);
+    add_number(l, t->beta, o->beta);
+    add_number(l, t->clamp, o->low), add_number(l, t->clamp, o->high);
+    if (t->amax)
+        add_vector(l, t->amax == 2 ? p : &one, o->amax, SETT_F32, t->amax == 2 ? m : 1);
+    if (t->quantise)
+        add_vector(l, &one, o->qs, SETT_F32, 1);
 }
 
 static void add_stream(launch *l, const sett_product *x, void *workspace, const product_way *w)
@@ -368,7 +416,8 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         const char *name;
         const void *p;
         bool needed;
-    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, x->p.scaled}, {"sb", o->sb, x->p.scaled}};
+    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, x->p.scaled}, {"sb", o->sb, x->p.scaled},
+        {"s", o->s, x->p.terms.scale}, {"qs", o->qs, x->p.terms.quantise}, {"bias", o->bias, x->p.terms.bias}, {"aux", o->aux, x->p.terms.aux}, {"amax", o->amax, x->p.terms.amax}};
     for (size_t i = 0; i < sizeof of / sizeof *of && m && x->p.n; i++)
         if (of[i].needed && !of[i].p)
             return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);
@@ -394,6 +443,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     add_matrix(&l, p, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
     if (p->scaled)
         add_vector(&l, p, o->sa, SETT_F32, m), add_vector(&l, p, o->sb, SETT_F32, p->n);
+    add_terms(&l, p, m, o);
     if (x->by_tma && streams(p) && w.kernel < x->n_tiles)
         add_stream(&l, x, workspace, &w);
     return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
@@ -408,4 +458,13 @@ int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
     return snprintf(text, size, "gemm_wgmma bm=%d bn=%d: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
         wgmma_of(x, w.kernel)->tuning.bn, w.workers, w.streamed, (long long)w.tiles, w.us);
+}
+
+int sett_product_explain_for(const sett_product_problem *given, const char *target, int m, char *text, size_t size, sett_error *err)
+{
+    static const char function[] = "sett_product_explain_for";
+    sett_product x = {.n_kernels = 0};
+    if (m < 0 || m > MOST_M)
+        return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d", m, MOST_M), -1;
+    return plan_for(function, given, m, target ? target : "sm_90a", &x, err) ? -1 : sett_product_explain(&x, m, text, size);
 }

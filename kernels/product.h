@@ -5,6 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
+enum { PRODUCT_TILES = 16 }; /* at most */
 /* What the model knows of a problem and its kernels. */
 typedef struct product_facts {
     const device *device;
@@ -17,7 +18,7 @@ typedef struct product_facts {
     int n_tiles;
     struct product_tile {
         int bm, bn, columns; /* rows of A, of B; columns of D */
-    } tile[SETT_PRODUCT_KERNELS];
+    } tile[PRODUCT_TILES];
 } product_facts;
 
 /* What a run takes: a kernel by its number; of tiles as many clusters, and so many of its tiles streamed to them. */

@@ -7,13 +7,13 @@
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 2.35, TENSOR = 1.324, POWER = 0.705, L2_EACH = 97 /* bytes a cycle of one multiprocessor */, SLOWER = 0.06 /* of what is not the bound */,
-                    K_TILE = 211 /* at least */, TILE = 486, MEET = 4650, MEET_EACH = 0.076 /* a sum */, OVERLAP = 0.25, STREAMED = 1.06 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory, of sett_gemm_few_rows */;
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64 };
+static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 17,
+                    MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.009 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */;
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64 };
 
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
-static const struct product_tile usual[] = {{16, 64, 64}, {32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {96, 128, 128}, {128, 128, 128}, {144, 128, 128}, {160, 128, 128}};
-static const struct product_tile gated[] = {{16, 128, 64}, {32, 128, 64}, {64, 128, 64}, {64, 256, 128}, {96, 256, 128}, {112, 256, 128}, {128, 256, 128}};
+static const struct product_tile usual[] = {{32, 64, 64}, {64, 64, 64}, {64, 128, 128}, {80, 128, 128}, {96, 128, 128}, {128, 128, 128}, {144, 128, 128}, {160, 128, 128}};
+static const struct product_tile gated[] = {{32, 128, 64}, {64, 128, 64}, {64, 256, 128}, {80, 256, 128}, {96, 256, 128}, {112, 256, 128}, {128, 256, 128}};
 
 static double least(double x, double y)
 {
@@ -40,7 +40,7 @@ static int64_t together_of(const struct product_tile *t, int64_t m)
 static double k_tile_cycles(const product_facts *f, const struct product_tile *t, double active)
 {
     const double share = least(active / f->multiprocessors, 1), bytes = 128.0 * (t->bm + t->bn);
-    const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = most(bytes / L2_EACH, bytes * active / f->device->l2);
+    const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = bytes * active / f->device->l2;
     return most(most(tensor, load), K_TILE) + SLOWER * least(tensor, load);
 }
 
@@ -67,6 +67,17 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
         *best = w;
 }
 
+/* Of few rows what counts is that B is read once, by many blocks: the height of the lowest tile that has room for all of them and few columns;
+ * 0: there is none, or rows are many. */
+static int lowest(const product_facts *f, int64_t m)
+{
+    int low = 0;
+    for (int i = 0; i < f->n_tiles && m <= FEW; i++)
+        if (f->tile[i].bm >= m && f->tile[i].columns <= FEW_BN && (!low || f->tile[i].bm < low))
+            low = f->tile[i].bm;
+    return low;
+}
+
 product_way sett__product_choose(const product_facts *f, int64_t m)
 {
     product_way best = {.us = 1e30};
@@ -75,12 +86,10 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         best.us = LAUNCH_US + (double)f->bytes_b / f->device->memory / FEW_READ / f->device->mhz;
         return best;
     }
-    int highest = 0;
-    for (int i = 0; i < f->n_tiles; i++)
-        highest = f->tile[i].bm > highest ? f->tile[i].bm : highest;
+    const int low = lowest(f, m);
     for (int i = 0; i < f->n_tiles; i++) {
         const struct product_tile *t = &f->tile[i];
-        if (m <= FEW && t->bm < m && highest >= m) /* B, which is what counts, would be read for each row of tiles, unless these keep step */
+        if (low && (t->bm != low || t->columns > FEW_BN))
             continue;
         const int64_t tiles = f->batches * ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);
@@ -121,6 +130,8 @@ void sett__product_tiles(product_facts *f, bool swiglu, int most_tiles)
         double best = HUGE_VAL;
         for (int i = 0; i < f->n_tiles; i++) {
             product_facts rest = *f;
+            if (f->tile[i].columns <= FEW_BN) /* few rows have no other */
+                continue;
             without(&rest, i);
             const double w = worth(&rest);
             if (w < best)

@@ -5,8 +5,8 @@
 # ---- Python: a module for the stable ABI of Python 3.10 on, and the wheel ----------------------------------------
 PYTHON ?= python3
 $(B)/python/_fast.abi3.so: private LINK = $(NOW)
-$(B)/python/_fast.abi3.so: private LIBS = -L$(B) -lsett -Wl,-rpath,'$$ORIGIN/lib'
-$(B)/python/_fast.abi3.so: $(addprefix $(B)/obj/python/,fast.o take.o graph.o lend.o signals.o) $(B)/libsett.so
+$(B)/python/_fast.abi3.so: private LIBS = -L$(B) -lsett-kernels -lsett -Wl,-rpath,'$$ORIGIN/lib'
+$(B)/python/_fast.abi3.so: $(addprefix $(B)/obj/python/,fast.o take.o graph.o product.o lend.o signals.o) $(B)/libsett.so $(B)/libsett-kernels.so
 	$(link)
 $(B)/obj/python/%.o: override CFLAGS += -Wno-pedantic -Ithird_party -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 HAS_HEADERS = $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module sett._fast: what stands on the path of a launch. It turns Python's arguments into those of a launch (take.c),
- * releases the interpreter's lock, and calls libsett; graph.c does so for graphs. All else of the package is Python over ctypes. It is written for the stable
+ * releases the interpreter's lock, and calls libsett; graph.c does so for graphs, product.c for products. All else of the package is Python over ctypes. It is written for the stable
  * ABI of Python 3.10, so one build serves every later Python. */
 #include "fast.h"
 #include "lend.h"
@@ -430,7 +430,8 @@ static int start(PyObject *module)
             return -1;
     st->version = Py_BuildValue("ii", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
     return add_callbacks(module) || !st->version || add_type(module, &kernel_spec, "Kernel", &st->kernel_type) || add_type(module, &call_spec, "Call", &st->call_type) ||
-            add_type(module, &view_spec, "View", &st->view_type) || add_type(module, &graph_spec, "Graph", &st->graph_type) ? -1 : 0;
+            add_type(module, &view_spec, "View", &st->view_type) || add_type(module, &graph_spec, "Graph", &st->graph_type) ||
+            add_type(module, &product_spec, "Product", &st->product_type) ? -1 : 0;
 }
 
 static void finish(void *module)
@@ -438,7 +439,7 @@ static void finish(void *module)
     state *st = PyModule_GetState(module);
     for (int i = 0; i < st->n_producers; i++)
         Py_DECREF((PyObject *)st->producer[i].type);
-    PyObject **const all[] = {&st->kernel_type, &st->call_type, &st->view_type, &st->graph_type, &st->error, &st->current, &st->handle,
+    PyObject **const all[] = {&st->kernel_type, &st->call_type, &st->view_type, &st->graph_type, &st->product_type, &st->error, &st->current, &st->handle,
         &st->version};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         Py_CLEAR(*all[i]);
@@ -446,7 +447,7 @@ static void finish(void *module)
         Py_CLEAR(st->word[i]);
 }
 
-static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"inside", is_inside, METH_O, NULL}, {"forked", forked, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"inside", is_inside, METH_O, NULL}, {"forked", forked, METH_NOARGS, NULL}, {"shape_of", shape_of, METH_O, NULL}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)start}, {0, NULL}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "sett._fast", NULL, sizeof(state), functions, slots, NULL, NULL, finish};
 

@@ -21,7 +21,7 @@ enum { WORDS(WORD_ENUM) N_WORDS };
 /* The state of the Python module. A producer is a type of tensors; api: DLPack's table of C functions, if the type has one. */
 typedef struct state {
     PyObject *word[N_WORDS], *version; /* version: of DLPack, as __dlpack__ takes it */
-    PyObject *kernel_type, *call_type, *view_type, *graph_type;
+    PyObject *kernel_type, *call_type, *view_type, *graph_type, *product_type;
     PyObject *error;   /* sett.Error(status, text) */
     PyObject *current; /* (type of a tensor, device) -> handle of the stream that its framework works on */
     PyObject *handle;  /* (stream) -> its handle */
@@ -59,7 +59,9 @@ typedef struct origin {
 
 /* The arguments of one call, as far as they were given. kept: what keeps memory valid that `bind` and `buf` point to. */
 typedef struct taken {
-    kernel *k;
+    kernel *k;        /* NULL: operands of a product are taken */
+    state *st;
+    const char *const *names_of; /* of those operands */
     const want *want; /* of the one argument of a graph that is taken; NULL: the kernel's */
     const char *as;   /* its name */
     bool names;       /* a str is the name of an argument of a graph */
@@ -85,6 +87,8 @@ const char *text_of(PyObject *);
 /* stream: NULL or None, an integer, or an object of a framework's. */
 int find_stream(const state *, PyObject *stream, origin, int device, void **handle);
 int know_stream(taken *);
+/* Raises what is wrong with argument i; -1. */
+int refuse(const taken *, int i, sett_status, const char *why);
 /* Argument i of the kernel. On failure kept[i] may be set. */
 int take(taken *, int i, PyObject *arg);
 void begin_taken(taken *, kernel *, int device);
@@ -93,6 +97,11 @@ void begin_taken(taken *, kernel *, int device);
 enum { LAUNCHED = 1, PREPARED, RECORDED };
 int take_arguments(taken *, kernel *, int device, PyObject *args, PyObject *names, int how);
 void drop(taken *);
+
+/* ---- product.c ------------------------------------------------------------------------------- */
+extern PyType_Spec product_spec;
+/* shape_of(tensor) -> (element type, shape, strides, device) */
+PyObject *shape_of(PyObject *module, PyObject *tensor);
 
 /* ---- graph.c --------------------------------------------------------------------------------- */
 extern PyType_Spec graph_spec;

@@ -20,21 +20,27 @@ int fail(const state *st, sett_status status, const char *text)
 static int fail_at(const taken *t, int i, sett_status status, const char *text)
 {
     char more[508];
+    if (!t->k)
+        return fail(t->st, status, text);
     sett_param_info p = {.size = sizeof p};
     const bool named = !sett_kernel_param(t->k->kernel, i, &p);
     if (!t->as || (named && !strcmp(p.name, t->as)))
-        return fail(t->k->st, status, text);
+        return fail(t->st, status, text);
     if (named)
         PyOS_snprintf(more, sizeof more, "%.330s (%.60s is \"%.60s\")", text, p.name, t->as);
     else
         PyOS_snprintf(more, sizeof more, "%.330s (argument %d is \"%.60s\")", text, i, t->as);
-    return fail(t->k->st, status, more);
+    return fail(t->st, status, more);
 }
 
-static int refuse(const taken *t, int i, sett_status status, const char *why)
+int refuse(const taken *t, int i, sett_status status, const char *why)
 {
     char text[508], name[128] = "";
     sett_param_info p = {.size = sizeof p};
+    if (!t->k) {
+        PyOS_snprintf(text, sizeof text, "sett.Product: %s: %.300s", t->names_of[i], why);
+        return fail(t->st, status, text);
+    }
     if (!sett_kernel_param(t->k->kernel, i, &p))
         PyOS_snprintf(name, sizeof name, "%.100s (", p.name);
     PyOS_snprintf(text, sizeof text, "%.100s: %sargument %d%s: %.200s", t->k->name, name, i, *name ? ")" : "", why);
@@ -76,7 +82,7 @@ int find_stream(const state *st, PyObject *stream, origin from, int device, void
 
 int know_stream(taken *t)
 {
-    if (!t->handle_known && find_stream(t->k->st, t->stream, t->from, t->device, &t->handle))
+    if (!t->handle_known && find_stream(t->st, t->stream, t->from, t->device, &t->handle))
         return -1;
     t->handle_known = true;
     return 0;
@@ -84,7 +90,7 @@ int know_stream(taken *t)
 
 static want want_of(const taken *t, int i)
 {
-    return t->want ? *t->want : i < t->k->n_param ? t->k->want[i] : (want){0, 0};
+    return t->want ? *t->want : !t->k ? (want){0, 0} : i < t->k->n_param ? t->k->want[i] : (want){0, 0};
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */
@@ -125,9 +131,30 @@ static const DLPackExchangeAPI *find_producer(state *st, PyTypeObject *type)
     return api;
 }
 
+/* The same for no kernel, but an operand of a product. */
+static int bind_operand(taken *t, int i, const DLTensor *tensor, origin from)
+{
+    sett_error err;
+    char why[120];
+    int device;
+    if (sett_buf_dltensor(tensor, &t->buf[i], &device, &err))
+        return refuse(t, i, err.status, err.text);
+    t->device = t->device == SETT_DEFAULT_DEVICE ? device : t->device;
+    if (device != t->device) {
+        PyOS_snprintf(why, sizeof why, "it is on device %d, and the product on %d (%d is the CPU)", device, t->device, SETT_CPU);
+        return refuse(t, i, SETT_E_NO_DEVICE, why);
+    }
+    t->bind[i] = sett_launch_arg_buf(&t->buf[i]);
+    if (device >= 0 && !t->from.type)
+        t->from = from;
+    return 0;
+}
+
 static int bind_tensor(taken *t, int i, const DLTensor *tensor, origin from)
 {
     sett_error err;
+    if (!t->k)
+        return bind_operand(t, i, tensor, from);
     if (sett_launch_arg_dltensor(t->k->kernel, i, tensor, &t->buf[i], &t->bind[i], &t->device, &err))
         return fail_at(t, i, err.status, err.text);
     if (t->device >= 0 && !t->from.type)
@@ -151,7 +178,7 @@ static PyObject *export_tensor(const state *st, PyObject *arg, PyObject *stream)
 static PyObject *stream_number(taken *t, int i, PyObject *arg)
 {
     int type = 0, device = 0;
-    PyObject *where = PyObject_CallMethodObjArgs(arg, t->k->st->word[WORD___dlpack_device__], NULL);
+    PyObject *where = PyObject_CallMethodObjArgs(arg, t->st->word[WORD___dlpack_device__], NULL);
     const bool known = where && PyTuple_Check(where) && PyArg_ParseTuple(where, "ii", &type, &device);
     if (where && !known && !PyErr_Occurred())
         refuse(t, i, SETT_E_BIND, "its __dlpack_device__ gave no device");
@@ -159,7 +186,7 @@ static PyObject *stream_number(taken *t, int i, PyObject *arg)
     if (!known || type != kDLCUDA)
         return NULL;
     const origin from = t->from.type ? t->from : (origin){NULL, (PyObject *)Py_TYPE(arg)}; /* the first of a GPU: its framework tells the stream */
-    if (!t->handle_known && find_stream(t->k->st, t->stream, from, t->device < 0 ? device : t->device, &t->handle))
+    if (!t->handle_known && find_stream(t->st, t->stream, from, t->device < 0 ? device : t->device, &t->handle))
         return NULL;
     t->handle_known = true;
     return t->handle ? PyLong_FromVoidPtr(t->handle) : PyLong_FromLong(1); /* 1: the default stream */
@@ -170,7 +197,7 @@ static int take_exported(taken *t, int i, PyObject *arg)
     sett_error err;
     sett_buf buf;
     bool read_only = false;
-    PyObject *number = stream_number(t, i, arg), *capsule = PyErr_Occurred() ? NULL : export_tensor(t->k->st, arg, number);
+    PyObject *number = stream_number(t, i, arg), *capsule = PyErr_Occurred() ? NULL : export_tensor(t->st, arg, number);
     Py_XDECREF(number);
     if (!capsule)
         return -1;
@@ -292,7 +319,7 @@ int take(taken *t, int i, PyObject *arg)
     if (t->names && PyUnicode_Check(arg))
         return take_name(t, i, arg);
     PyTypeObject *type = Py_TYPE(arg);
-    if ((PyObject *)type == t->k->st->view_type) {
+    if ((PyObject *)type == t->st->view_type) {
         const view *v = (const view *)arg;
         if (take(t, i, v->of))
             return -1;
@@ -301,7 +328,7 @@ int take(taken *t, int i, PyObject *arg)
         const char *why = view_as(&t->buf[i], (sett_dtype)v->dtype);
         return why ? refuse(t, i, SETT_E_DTYPE, why) : 0;
     }
-    const DLPackExchangeAPI *api = find_producer(t->k->st, type);
+    const DLPackExchangeAPI *api = find_producer(t->st, type);
     if (api == &no_memory)
         return refuse(t, i, SETT_E_BIND, "a FakeTensor has no memory: torch.compile traces a kernel as an operation of sett.torch.custom_op");
     if (api) {
@@ -310,7 +337,7 @@ int take(taken *t, int i, PyObject *arg)
     }
     if (PyErr_Occurred())
         return -1;
-    return PyObject_HasAttr(arg, t->k->st->word[WORD___dlpack__]) ? take_exported(t, i, arg) : take_other(t, i, arg);
+    return PyObject_HasAttr(arg, t->st->word[WORD___dlpack__]) ? take_exported(t, i, arg) : take_other(t, i, arg);
 }
 
 void drop(taken *t)
@@ -329,7 +356,7 @@ static int take_named(taken *t, PyObject *key, PyObject *arg)
     const int i = sett_kernel_argument(t->k->kernel, name);
     if (i < 0 || i >= ARGUMENTS || (i < t->n && t->bind[i].kind)) {
         PyOS_snprintf(text, sizeof text, i < 0 || i >= ARGUMENTS ? "%.100s has no argument %.100s" : "%.100s: %.100s was given twice", t->k->name, name);
-        return fail(t->k->st, SETT_E_BIND, text);
+        return fail(t->st, SETT_E_BIND, text);
     }
     for (; t->n <= i; t->n++)
         t->kept[t->n] = NULL, t->bind[t->n] = (sett_launch_arg){.kind = 0};
@@ -342,7 +369,7 @@ static int take_all(taken *t, PyObject *args)
     char text[200];
     if (n > ARGUMENTS) {
         PyOS_snprintf(text, sizeof text, "%.100s: %zd arguments were given; no kernel has more than %d", t->k->name, n, ARGUMENTS);
-        return fail(t->k->st, SETT_E_BIND, text);
+        return fail(t->st, SETT_E_BIND, text);
     }
     while (t->n < n) {
         const int i = t->n++;
@@ -354,7 +381,7 @@ static int take_all(taken *t, PyObject *args)
 
 void begin_taken(taken *t, kernel *k, int device)
 {
-    t->k = k, t->want = NULL, t->as = NULL, t->names = false;
+    t->k = k, t->st = k ? k->st : NULL, t->names_of = NULL, t->want = NULL, t->as = NULL, t->names = false;
     t->stream = NULL, t->handle_known = false, t->n = 0, t->device = device, t->from = (origin){NULL, NULL};
 }
 

@@ -175,6 +175,8 @@ expect 2 '--dtype is of named kernels without parameters: write rms_norm,cols=8,
 for t in bf16 bfloat16; do expect 0 ': 1 function for sm_90a$' export rms_norm,cols=8,dtype=$t --targets sm_90a -o "$d/$t"; done
 sed 's/bfloat16/bf16/g; s/BFLOAT16/BF16/g' "$d/bfloat16.c" | cmp - "$d/bf16.c" || say "dtype=bfloat16 is another kernel than dtype=bf16"
 expect 2 'libodd.so is a shared object: name a family in it, as .*libodd.so:FAMILY' export "$d/libodd.so" --targets sm_90a -o "$d/x"
+expect 2 'export: product stands for several kernels, among which each launch chooses by a library' export product,dtype=bf16,n=64,k=64 --targets sm_90a -o "$d/x"
+expect 2 'export: product stands for several kernels' export "$b/libsett-kernels.so:sett_product_family,dtype=bf16" --targets sm_90a -o "$d/x"
 expect 0 'FUNCTION= names its function' help export
 ok "a C++ compiler is told" sh -c "! $cxx -c $d/one/ax.c -o $d/x.o 2>$d/cxx && head -3 $d/cxx | grep -q 'compile this file as C11' && rm $d/cxx || cat $d/cxx"
 # A path may have what else cuts an operand.

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <sett/export.h>
+#include <sett/kernels.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,6 +48,12 @@ static int no_family(void *object, const char *path, const char *symbol)
     return fail("%s has no family %s: a sett_family of that name that it exports", path, symbol);
 }
 
+static int several(const char *family)
+{
+    return usage("export: %s stands for several kernels, among which each launch chooses by a library: one of them can be exported, as "
+                 "gemm_wgmma,dtype=bf16,bm=128,bn=128 can", family);
+}
+
 /* The object stays open: the family is in it. */
 static int open_family(operand *p)
 {
@@ -59,8 +67,10 @@ static int open_family(operand *p)
     p->family = dlsym(object, symbol);
     if (!p->family)
         return no_family(object, p->kernel, symbol);
-    if (p->family->size != sizeof *p->family || !p->family->body)
-        return fail("%s of %s is no sett_family: its size is %zu, not %zu, or it has no body", symbol, p->kernel, p->family->size, sizeof *p->family);
+    if (p->family->size >= offsetof(sett_family, kernel_size) + sizeof p->family->kernel_size && p->family->kernel)
+        return several(p->family->name ? p->family->name : symbol);
+    if (p->family->size < offsetof(sett_family, kernel) || !p->family->body) /* what is behind it is of no use here */
+        return fail("%s of %s is no sett_family: its size is %zu, and at least %zu is needed, or it has no body", symbol, p->kernel, p->family->size, offsetof(sett_family, kernel));
     if (!*p->function)
         snprintf(p->function, sizeof p->function, "%.*s", WORD_MOST, p->family->name ? p->family->name : symbol);
     return EXIT_OK;
@@ -124,6 +134,8 @@ static int take_operand(const char *text, operand *p)
     if (object && (!object[3] || object[3] == '.'))
         return usage("export: %s is a shared object: name a family in it, as %s:FAMILY", p->kernel, p->kernel);
     const named_kernel *named = kernel_find(p->kernel);
+    if (!strcmp(p->kernel, sett_product_family.name) && access(p->kernel, F_OK))
+        return several(p->kernel);
     p->family = named && p->params ? named->family : NULL;
     if (p->params && !named)
         return access(p->kernel, F_OK) ? kernel_unknown(p->kernel) : usage("export %s: a tape has no parameters", text);

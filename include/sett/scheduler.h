@@ -47,9 +47,9 @@
  *     sett_arg who = sett_tile_workers(w);            T(this worker, the last of the tile, step)
  *
  * A worker that begins at K tile 0 owns the tile: it adds what workers this + step ... last leave in memory,
- * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does that
- * at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU starts
- * first: no cluster waits for one that has not begun.
+ * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does
+ * that at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU
+ * starts first: no cluster waits for one that has not begun.
  *
  * .counts, .offsets: groups, as of a mixture of experts, whose rows a kernel alone knows. .tiles is
  * T(m, n, groups) then, of which m is the most rows of tiles that a group may have, and .rows says how many

@@ -84,6 +84,14 @@ typedef struct sett_family {
     int n_renamed;
     const sett_family_word *words;
     int n_words;
+    /* A family of which each combination is several kernels: what number `index`, from 0, of a combination
+     * that is wanted is on a target. It gives the family whose body, name and user_size that kernel has, and
+     * writes its user data, chosen for the target, to .kernel_size bytes, which are zeros. *of NULL: there is
+     * no such kernel, and none after it. An error is that of the combination for this target. .body and
+     * .choose are not looked at. NULL: a combination is one kernel, of .body. sett_product_family has one. */
+    sett_status (*kernel)(const void *user, const char *target, int index, const struct sett_family **of,
+        void *kernel_user, sett_error *);
+    size_t kernel_size; /* bytes of the largest user data that .kernel writes */
 } sett_family;
 
 /* The parameter's present name, where `name` is a former one; else NULL. */
@@ -98,7 +106,9 @@ SETT_API int sett_family_words(const sett_family *, const char *param, char *buf
 /* One kernel of a manifest for one target. Strings live until the callback returns. */
 typedef struct sett_warm_event {
     size_t size;
-    const char *name, *target, *params; /* params: "dtype=f16 cols=1024", or a tape's path */
+    /* params: "dtype=f16 cols=1024", or a tape's path. Of a family with .kernel: the name and the user data
+     * of the one kernel, without what is 0, once it is recorded. */
+    const char *name, *target, *params;
     uint8_t key[32];
     sett_status status; /* of this kernel. If not SETT_OK, error says why, and key is zeros if the kernel was
                          * not even recorded */

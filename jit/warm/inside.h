@@ -2,6 +2,7 @@
 /* What the files of warm/ share.
  *
  *     manifest.c  the text: blocks of families and tapes, and the values of their parameters
+ *     points.c    what a combination of values is: its kernel, or its kernels
  *     keys.c      every kernel of it with its key, each once; which shard makes it
  *     process.c   one process: started, heard, ended
  *     pool.c      processes that compile them
@@ -14,7 +15,7 @@
 #include <sett/warm.h>
 
 /* ---- manifest.c --------------------------------------------------------------------- */
-enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 48, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20, SETT__WARM_TARGET = 16 };
+enum { SETT__WARM_TEXT = 512, SETT__WARM_AXES = 48, SETT__WARM_VALUE = 24, SETT__WARM_POINTS = 1 << 20, SETT__WARM_TARGET = 16, SETT__WARM_KERNELS = 1024 };
 typedef struct sett__warm_value {
     int64_t integer;
     double number;
@@ -32,7 +33,7 @@ typedef struct sett__warm_block {
     char path[PATH_MAX], symbol[64], name[129]; /* symbol: of a family, for errors */
     char *targets; /* NULL: the call's */
     int line, opt_level;
-    bool line_info;
+    bool line_info, own_name; /* own_name: .name is the family's */
     int n_axes;
     sett__warm_axis axis[SETT__WARM_AXES];
     size_t points;
@@ -50,20 +51,30 @@ sett_status sett__manifest_parse(
 /* One of a list, *n bytes of *text: without the blanks around it, which are dropped. False: no target that is cached. */
 bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARGET]);
 void sett__manifest_free(sett__manifest *);
+/* ---- points.c ----------------------------------------------------------------------- */
 /* What a point is called. */
 void sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
-/* The user data of a point as the target has it: malloc'ed; NULL: not wanted, or the block is a tape. */
-sett_status sett__warm_user(const sett__warm_block *, size_t point, const char *target, void **user, sett_error *);
-void sett__warm_compile_options(const sett__warm_block *, const void *user, const char *target, sett_compile_options *);
+/* Does a point of the block stand for several kernels? */
+bool sett__warm_several(const sett__warm_block *);
+/* A kernel of a point as the target has it. user: malloc'ed; NULL: not wanted, no more of the point, or the block is a tape. */
+typedef struct sett__warm_kernel {
+    const sett_family *family;
+    void *user;
+} sett__warm_kernel;
+sett_status sett__warm_kernel_of(const sett__warm_block *, size_t point, int index, const char *target, sett__warm_kernel *, sett_error *);
+void sett__warm_compile_options(const sett__warm_block *, const sett__warm_kernel *, const char *target, sett_compile_options *);
+/* "NAME\nPARAMS" of one of several kernels: the text of a sett_warm_event. */
+void sett__warm_kernel_text(const sett__warm_block *, const sett__warm_kernel *, char text[SETT__WARM_TEXT]);
 
 /* ---- keys.c ---------------------------------------------------------------------------- */
 typedef struct sett__warm_item {
-    uint32_t block, point;
+    uint32_t block, point, index; /* index: of the point's kernels */
     uint64_t order;
     char target[SETT__WARM_TARGET];
     sett__digest key;
     sett_status status; /* not recorded, or not made */
     char *error;        /* NULL: none */
+    char *kernel;       /* as sett__warm_kernel_text; NULL: the block and the point say it */
 } sett__warm_item;
 typedef struct sett__warm_list {
     sett__warm_item *at;
@@ -81,25 +92,26 @@ void sett__warm_describe(
 /* Keys, a body recorded once for all targets in a row that have the same user data; .block NULL: none is. */
 typedef struct sett__warm_recorder {
     const sett__warm_block *block;
-    void *user; /* what was recorded */
+    sett__warm_kernel kernel; /* what was recorded */
     void *tape;
     size_t len;
     sett_status status;
     sett_error why;
 } sett__warm_recorder;
-/* Of this process. *wanted false: there is no such kernel, and no key. */
-sett_status sett__warm_key(sett__warm_recorder *, sett_engine *, const sett__warm_block *, size_t point, const char *target,
-    bool *wanted, sett__digest *, sett_error *);
+/* Of this process. The item says which, and gets .status, .key and .kernel. *what: SETT__WARM_DONE; SETT__WARM_UNWANTED: there is no such
+ * kernel, and no key; SETT__WARM_LAST: the point is refused, and has no others. */
+void sett__warm_key(sett__warm_recorder *, sett_engine *, const sett__warm_block *, sett__warm_item *, int32_t *what, sett_error *);
 void sett__warm_recorder_free(sett__warm_recorder *);
 
 /* ---- serve.c ------------------------------------------------------------------------------ */
 enum { SETT__WARM_MESSAGE = 1 << 16 };
 typedef struct sett__warm_job {
-    uint32_t block, point, keyed; /* keyed: only its key is asked for */
+    uint32_t block, point, index, keyed; /* keyed: only its key is asked for */
     char target[SETT__WARM_TARGET];
 } sett__warm_job;
-enum { SETT__WARM_DONE, SETT__WARM_UNWANTED, SETT__WARM_FETCHED, SETT__WARM_FOUND, SETT__WARM_LOG };
-typedef struct sett__warm_reply { /* text follows, not ended by a NUL: an error, or of a log component and, behind a NUL, message */
+enum { SETT__WARM_DONE, SETT__WARM_UNWANTED, SETT__WARM_LAST, SETT__WARM_FETCHED, SETT__WARM_FOUND, SETT__WARM_LOG };
+typedef struct sett__warm_reply { /* text follows, not ended by a NUL: an error, of a job that is keyed .kernel of the item, or of a log component and,
+                                   * behind a NUL, message */
     int32_t status, what; /* of SETT__WARM_LOG: the level */
     double ms;
     sett__digest key; /* of a job that is keyed */

@@ -20,6 +20,7 @@ typedef struct listing {
 } listing;
 
 /* ---- listing ------------------------------------------------------------------------------- */
+/* Takes over the item's texts. */
 static sett_status add(listing *l, const sett__warm_item *item, const sett_error *why)
 {
     sett__warm_list *list = l->list;
@@ -27,7 +28,7 @@ static sett_status add(listing *l, const sett__warm_item *item, const sett_error
         size_t cap = list->cap ? 2 * list->cap : 64;
         sett__warm_item *more = realloc(list->at, cap * sizeof *more);
         if (!more)
-            return sett__error(l->err, SETT_E_MEMORY, "no memory for %zu kernels", cap);
+            return free(item->kernel), sett__error(l->err, SETT_E_MEMORY, "no memory for %zu kernels", cap);
         list->at = more;
         list->cap = cap;
     }
@@ -38,43 +39,61 @@ static sett_status add(listing *l, const sett__warm_item *item, const sett_error
     return item->status && !to->error ? sett__error(l->err, SETT_E_MEMORY, "no memory for a message") : SETT_OK;
 }
 
+static void item_free(sett__warm_item *it)
+{
+    free(it->error), free(it->kernel);
+}
+
 /* ---- recording ------------------------------------------------------------------------------ */
-/* Keeps user. */
-static void record(sett__warm_recorder *r, const sett__warm_block *b, void *user)
+/* Keeps the user data. */
+static void record(sett__warm_recorder *r, const sett__warm_block *b, const sett__warm_kernel *k)
 {
     sett_compile_options o;
-    if (r->block == b && !memcmp(r->user, user, b->family->user_size)) {
-        free(user);
+    if (r->block == b && r->kernel.family == k->family && !memcmp(r->kernel.user, k->user, k->family->user_size)) {
+        free(k->user);
         return;
     }
     sett__warm_recorder_free(r);
-    r->block = b, r->user = user;
-    sett__warm_compile_options(b, user, NULL, &o);
-    r->status = sett_record(b->family->body, &o, false, &r->tape, &r->len, &r->why);
+    r->block = b, r->kernel = *k;
+    sett__warm_compile_options(b, k, NULL, &o);
+    r->status = sett_record(k->family->body, &o, false, &r->tape, &r->len, &r->why);
 }
 
 void sett__warm_recorder_free(sett__warm_recorder *r)
 {
-    free(r->user);
+    free(r->kernel.user);
     sett_text_free(r->tape);
     *r = (sett__warm_recorder){0};
 }
 
-sett_status sett__warm_key(sett__warm_recorder *r, sett_engine *e, const sett__warm_block *b, size_t point, const char *target,
-    bool *wanted, sett__digest *key, sett_error *err)
+static sett_status key_of(sett__warm_recorder *r, sett_engine *e, const sett__warm_block *b, sett__warm_item *it, int32_t *what, sett_error *err)
 {
     sett_compile_options o;
-    void *user;
-    sett__warm_compile_options(b, NULL, target, &o);
-    *wanted = true;
+    sett__warm_kernel k = {0};
+    char text[SETT__WARM_TEXT];
+    sett__warm_compile_options(b, &k, it->target, &o);
+    *what = SETT__WARM_DONE;
     if (!b->family)
-        return sett__key_of_tape(e, b->tape, b->tape_len, &o, key, err);
-    sett_status s = sett__warm_user(b, point, target, &user, err);
-    *wanted = s || user;
-    if (s || !user)
+        return sett__key_of_tape(e, b->tape, b->tape_len, &o, &it->key, err);
+    sett_status s = sett__warm_kernel_of(b, it->point, (int)it->index, it->target, &k, err);
+    if (s || !k.user) {
+        *what = s ? SETT__WARM_LAST : SETT__WARM_UNWANTED;
         return s;
-    record(r, b, user);
-    return r->status ? sett__error(err, r->status, "%s", r->why.text) : sett__key_of_tape(e, r->tape, r->len, &o, key, err);
+    }
+    sett__warm_compile_options(b, &k, it->target, &o);
+    if (sett__warm_several(b)) {
+        sett__warm_kernel_text(b, &k, text);
+        it->kernel = strdup(text);
+    }
+    record(r, b, &k);
+    return sett__warm_several(b) && !it->kernel ? sett__error(err, SETT_E_MEMORY, "no memory for a name")
+           : r->status                           ? sett__error(err, r->status, "%s", r->why.text)
+                                                 : sett__key_of_tape(e, r->tape, r->len, &o, &it->key, err);
+}
+
+void sett__warm_key(sett__warm_recorder *r, sett_engine *e, const sett__warm_block *b, sett__warm_item *it, int32_t *what, sett_error *err)
+{
+    it->status = key_of(r, e, b, it, what, err);
 }
 
 /* One that waits for a job. */
@@ -101,7 +120,7 @@ static sett_status have_process(listing *l)
 }
 
 /* The same as sett__warm_key of a process, with which a body that crashes ends: *died. */
-static sett_status ask(listing *l, sett__warm_item *it, bool *wanted, bool *died, sett_error *why)
+static sett_status ask(listing *l, sett__warm_item *it, int32_t *what, bool *died, sett_error *why)
 {
     sett__warm_reply r = {0};
     char text[SETT__WARM_REPLY_TEXT], how[64];
@@ -112,11 +131,13 @@ static sett_status ask(listing *l, sett__warm_item *it, bool *wanted, bool *died
     while (!got)
         got = sett__warm_hear(l->engine, &l->process, &r, text);
     *died = got < 0;
-    *wanted = *died || r.what != SETT__WARM_UNWANTED;
+    *what = *died ? SETT__WARM_LAST : r.what;
     it->key = r.key;
     it->status = (sett_status)r.status;
     if (it->status)
         sett__error(why, it->status, "%s", text);
+    else if (!*died && *text && !(it->kernel = strdup(text)))
+        it->status = sett__error(why, SETT_E_MEMORY, "no memory for a name");
     if (*died) {
         sett__warm_end(&l->process, how);
         it->status = sett__error(why, SETT_E_COMPILE, "the process that recorded it died: %s", how);
@@ -124,28 +145,44 @@ static sett_status ask(listing *l, sett__warm_item *it, bool *wanted, bool *died
     return SETT_OK;
 }
 
-/* Recorded once for all targets; what died once is not tried for the others. */
+/* One kernel of a point for a target. */
+static sett_status add_kernel(listing *l, sett__warm_item item, int32_t *what, bool *died, sett_error *why)
+{
+    const sett__warm_block *b = &l->m->block[item.block];
+    sett_status s = SETT_OK;
+    if (*died)
+        item.status = SETT_E_COMPILE, *what = SETT__WARM_LAST;
+    else if (l->apart && b->family)
+        s = ask(l, &item, what, died, why);
+    else
+        sett__warm_key(&l->recorder, l->engine, b, &item, what, why);
+    if (!s && item.status == SETT_E_MEMORY)
+        s = sett__error(l->err, SETT_E_MEMORY, "%s", why->text);
+    if (!s && *what != SETT__WARM_UNWANTED)
+        return add(l, &item, why);
+    free(item.kernel);
+    return s;
+}
+
+/* Recorded once for all targets where each point is one kernel; what died once is not tried for the others. */
 static sett_status add_point(listing *l, uint32_t block, size_t point)
 {
     const sett__warm_block *b = &l->m->block[block];
+    const bool several = sett__warm_several(b);
     sett_error why = {0};
     char fault[SETT__TARGET_FAULT];
-    bool wanted = true, died = false;
+    int32_t what = SETT__WARM_DONE;
+    bool died = false;
     sett_status s = SETT_OK;
-    for (const char *at = b->targets ? b->targets : l->o->targets; at && !s && wanted;) {
+    for (const char *at = b->targets ? b->targets : l->o->targets; at && !s && (several || what != SETT__WARM_UNWANTED);) {
         const char *target = at;
         size_t all = strcspn(at, ","), n = all;
-        sett__warm_item item = {.block = block, .point = (uint32_t)point, .status = died ? SETT_E_COMPILE : SETT_OK};
+        sett__warm_item item = {.block = block, .point = (uint32_t)point};
         if (!sett__warm_target(&target, &n, item.target))
             return sett__error(l->err, SETT_E_ARGUMENT, "%s", sett__target_fault(target, n, false, fault, sizeof fault));
-        if (!died && l->apart && b->family)
-            s = ask(l, &item, &wanted, &died, &why);
-        else if (!died)
-            item.status = sett__warm_key(&l->recorder, l->engine, b, point, item.target, &wanted, &item.key, &why);
-        if (!s && item.status == SETT_E_MEMORY)
-            s = sett__error(l->err, SETT_E_MEMORY, "%s", why.text);
-        if (!s && wanted)
-            s = add(l, &item, &why);
+        do {
+            s = add_kernel(l, item, &what, &died, &why);
+        } while (several && !s && what == SETT__WARM_DONE && ++item.index < SETT__WARM_KERNELS);
         at = at[all] ? at + all + 1 : NULL;
     }
     return s;
@@ -179,7 +216,7 @@ static void keep_ours(sett__warm_list *list, const sett_warm_options *o)
         if (!twice && (!o->shards || unique % (size_t)o->shards == (size_t)o->shard))
             list->at[n++] = *it;
         else
-            free(it->error);
+            item_free(it);
         unique += !twice;
     }
     list->n = n;
@@ -215,7 +252,7 @@ static sett_status list_make(sett_engine *e, const char *path, const sett__manif
 void sett__warm_list_free(sett__warm_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        free(l->at[i].error);
+        item_free(&l->at[i]);
     free(l->at);
     *l = (sett__warm_list){0};
 }
@@ -224,9 +261,14 @@ void sett__warm_describe(
     const sett__manifest *m, const sett__warm_item *it, char text[SETT__WARM_TEXT], sett_warm_event *e)
 {
     const sett__warm_block *b = &m->block[it->block];
+    const char *line = it->kernel ? strchr(it->kernel, '\n') : NULL, *name = b->name[0] ? b->name : "kernel";
     sett__manifest_point(b, it->point, text);
+    if (line) { /* the name ends where the parameters begin */
+        snprintf(text, SETT__WARM_TEXT, "%s%c%.*s", line + 1, 0, (int)(line - it->kernel), it->kernel);
+        name = text + strlen(text) + 1;
+    }
     *e = (sett_warm_event){.size = sizeof *e,
-        .name = b->name[0] ? b->name : "kernel",
+        .name = name,
         .target = it->target,
         .params = text,
         .status = it->status,

@@ -197,7 +197,7 @@ static sett_status set_targets(reader *r, sett__warm_block *b, const char *list)
 static sett_status set_option(reader *r, sett__warm_block *b, const char *name, const char *value)
 {
     if (!strcmp(name, ".name"))
-        snprintf(b->name, sizeof b->name, "%s", value);
+        snprintf(b->name, sizeof b->name, "%s", value), b->own_name = false;
     else if (!strcmp(name, ".targets"))
         return set_targets(r, b, value);
     else if (!strcmp(name, ".opt_level") && value[0] >= '0' && value[0] <= '4' && !value[1])
@@ -281,11 +281,21 @@ static bool place(const reader *r, const char *path, char out[PATH_MAX])
     return n > 0 && n < PATH_MAX;
 }
 
+static bool has_several(const sett_family *f)
+{
+    return f->size >= offsetof(sett_family, kernel_size) + sizeof f->kernel_size && f->kernel;
+}
+
+bool sett__warm_several(const sett__warm_block *b)
+{
+    return b->family && has_several(b->family);
+}
+
 static const char *family_fault(const sett_family *f)
 {
     if (!f || f->size < offsetof(sett_family, choose) || !sett__known_size(f->size)) /* the first version ended there */
         return "is no sett_family of this version: its .size is not that of the struct";
-    if (!f->body || f->n_params < 0 || (f->n_params && !f->params))
+    if ((!f->body && !has_several(f)) || f->n_params < 0 || (f->n_params && !f->params))
         return "has no body, or no parameters where it counts some";
     for (int i = 0; i < f->n_params; i++) {
         const sett_family_param *p = &f->params[i];
@@ -309,6 +319,7 @@ static sett_status open_block(reader *r, sett__warm_block *b, const char *symbol
     snprintf(b->symbol, sizeof b->symbol, "%s", symbol);
     if (b->family->name)
         snprintf(b->name, sizeof b->name, "%s", b->family->name);
+    b->own_name = true;
     return SETT_OK;
 }
 
@@ -442,65 +453,4 @@ void sett__manifest_free(sett__manifest *m)
     }
     free(m->block);
     *m = (sett__manifest){0};
-}
-
-/* ---- points ------------------------------------------------------------------------------------ */
-static void store(unsigned char *user, const sett_family_param *p, const sett__warm_value *v)
-{
-    float single = (float)v->number;
-    if (!p->floating)
-        memcpy(user + p->offset, &v->integer, p->bytes); /* little endian, as all that sett runs on */
-    else
-        memcpy(user + p->offset, p->bytes == 4 ? (const void *)&single : &v->number, p->bytes);
-}
-
-/* The value of axis i; *radix: b->points before the first. */
-static const sett__warm_value *value_of(const sett__warm_block *b, size_t point, int i, size_t *radix)
-{
-    *radix /= b->axis[i].n;
-    return &b->axis[i].value[point / *radix % b->axis[i].n];
-}
-
-sett_status sett__warm_user(const sett__warm_block *b, size_t point, const char *target, void **user, sett_error *err)
-{
-    const sett_family *f = b->family;
-    size_t radix = b->points;
-    *user = f ? calloc(1, f->user_size + 1) : NULL;
-    if (!*user)
-        return f ? sett__error(err, SETT_E_MEMORY, "no memory for user data") : SETT_OK;
-    if (f->defaults)
-        memcpy(*user, f->defaults, f->user_size);
-    for (int i = 0; i < b->n_axes; i++)
-        store(*user, b->axis[i].param, value_of(b, point, i, &radix));
-    const bool wanted = !f->wanted || f->wanted(*user), chooses = f->size >= offsetof(sett_family, choose) + sizeof f->choose && f->choose;
-    sett_error why = {0};
-    sett_status s = wanted && chooses ? f->choose(f->body, *user, target, &why) : SETT_OK;
-    if (s || !wanted)
-        free(*user), *user = NULL;
-    return s ? sett__error(err, s, "%s", *why.text ? why.text : "the family's choose refuses it without a text") : SETT_OK;
-}
-
-void sett__manifest_point(const sett__warm_block *b, size_t point, char text[SETT__WARM_TEXT])
-{
-    size_t at = 0, radix = b->points;
-    text[0] = 0;
-    if (!b->family)
-        snprintf(text, SETT__WARM_TEXT, "%.*s", SETT__WARM_TEXT - 1, b->path);
-    for (int i = 0; i < b->n_axes; i++) {
-        const sett__warm_axis *a = &b->axis[i];
-        const sett__warm_value *v = value_of(b, point, i, &radix);
-        int n = snprintf(text + at, SETT__WARM_TEXT - at, "%s%s=%s", i ? " " : "", a->param->name, v->text);
-        at += n > 0 && (size_t)n < SETT__WARM_TEXT - at ? (size_t)n : 0;
-    }
-}
-
-void sett__warm_compile_options(
-    const sett__warm_block *b, const void *user, const char *target, sett_compile_options *o)
-{
-    *o = (sett_compile_options){.size = sizeof *o,
-        .name = b->name[0] ? b->name : NULL,
-        .target = target,
-        .user = user,
-        .opt_level = b->opt_level,
-        .line_info = b->line_info};
 }

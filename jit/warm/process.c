@@ -94,7 +94,7 @@ int sett__warm_hear(const sett_engine *e, const sett__warm_process *p, sett__war
 
 bool sett__warm_send(const sett__warm_process *p, const sett__warm_item *it, bool keyed)
 {
-    sett__warm_job j = {.block = it->block, .point = it->point, .keyed = keyed};
+    sett__warm_job j = {.block = it->block, .point = it->point, .index = it->index, .keyed = keyed};
     memcpy(j.target, it->target, sizeof j.target);
     return send(p->fd, &j, sizeof j, MSG_NOSIGNAL) == (ssize_t)sizeof j;
 }

@@ -103,14 +103,16 @@ static sett_status compile(sett_engine *e, const sett__warm_block *b, const sett
 {
     sett_kernel *k = NULL;
     sett_compile_options o;
-    void *user;
-    sett_status s = sett__warm_user(b, j->point, j->target, &user, err);
+    sett__warm_kernel which;
+    sett_status s = sett__warm_kernel_of(b, j->point, (int)j->index, j->target, &which, err);
+    if (!s && b->family && !which.user)
+        s = sett__error(err, SETT_E_ARGUMENT, "the family does not give the same kernels twice");
     if (s)
         return s;
-    sett__warm_compile_options(b, user, j->target, &o);
-    s = b->family ? sett_compile(e, b->family->body, &o, &k, err)
+    sett__warm_compile_options(b, &which, j->target, &o);
+    s = b->family ? sett_compile(e, which.family->body, &o, &k, err)
                   : sett_compile_tape(e, b->tape, b->tape_len, &o, &k, err);
-    free(user);
+    free(which.user);
     if (!s)
         *what = origin(k);
     sett_kernel_release(k);
@@ -127,19 +129,23 @@ static int serve(sett_engine *e, const sett__manifest *m)
     while (!s && recv(SOCKET, &j, sizeof j, 0) == (ssize_t)sizeof j) {
         sett_error err = {0};
         sett__warm_reply r = {.what = SETT__WARM_DONE};
+        sett__warm_item item = {.point = j.point, .index = j.index};
         double start = sett__now_ms();
-        bool known = j.block < (uint32_t)m->n && j.point < m->block[j.block].points, wanted = true;
+        bool known = j.block < (uint32_t)m->n && j.point < m->block[j.block].points;
         j.target[sizeof j.target - 1] = 0;
-        if (!known)
+        memcpy(item.target, j.target, sizeof item.target);
+        if (!known) {
             s = r.status = sett__error(&err, SETT_E_ARGUMENT, "the manifest has changed");
-        else if (j.keyed) /* that a body cannot be recorded is no fault of the process */
-            r.status = sett__warm_key(&recorder, e, &m->block[j.block], j.point, j.target, &wanted, &r.key, &err);
-        else
+        } else if (j.keyed) { /* that a body cannot be recorded is no fault of the process */
+            sett__warm_key(&recorder, e, &m->block[j.block], &item, &r.what, &err);
+            r.status = item.status, r.key = item.key;
+        } else {
             s = r.status = compile(e, &m->block[j.block], &j, &r.what, &err);
-        if (!wanted)
-            r.what = SETT__WARM_UNWANTED;
+        }
         r.ms = sett__now_ms() - start;
-        if (!answer(&r, err.text))
+        const bool more = answer(&r, item.kernel && !item.status ? item.kernel : err.text);
+        free(item.kernel);
+        if (!more)
             break;
     }
     sett__warm_recorder_free(&recorder);

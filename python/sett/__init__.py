@@ -32,6 +32,7 @@ from ._engine import WarmResult as WarmResult  # noqa: E402
 from ._engine import metrics as metrics  # noqa: E402
 from ._engine import view as view  # noqa: E402
 from . import kernels as kernels  # noqa: E402
+from ._product import Product as Product  # noqa: E402
 
 Call = _fast.Call
 Graph = _fast.Graph

@@ -69,7 +69,8 @@ class Family:
             has = [other for other in (f"{symbol}_family", f"sett_{symbol}_family") if hasattr(getattr(self, "_library", None), other)]
             raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}{f'; did you mean {has[0]}?' if has else ''}") from None
         f = self._family
-        if f.size < _c.CFamily.renamed.offset or not f.body or f.n_params < 0:
+        self._several = f.size > _c.CFamily.kernel_size.offset and bool(f.kernel)
+        if f.size < _c.CFamily.renamed.offset or not (f.body or self._several) or f.n_params < 0:
             raise Error(Status.E_ARGUMENT, f"{os.fsdecode(path)}: {symbol} is no sett_family")
         self.path, self.symbol = os.fsdecode(path), symbol
         self.name = _c.decoded(f.name) or symbol
@@ -495,6 +496,8 @@ class Engine:
         element type by name ("bf16") or as a framework has it (torch.bfloat16). target: None is that of the default device."""
         if not isinstance(family, Family):
             raise TypeError("compile takes a sett.Family or one of sett.kernels; a body of your own is C: docs/python.md")
+        if family._several:
+            raise Error(Status.E_ARGUMENT, f"{family.name} stands for several kernels: sett.Product has those of a product, sett warm those of a manifest")
         target = target or self.target()
         user = family._user(target, values)
         # The user bytes hold all that the body depends on, so the engine may remember the call.
@@ -617,6 +620,19 @@ class Engine:
     def metrics(self, label: Optional[str] = None) -> str:
         """All counters in Prometheus' text format; label: of this engine in it."""
         return metrics({label: self})
+
+
+_shared: Optional[Engine] = None
+_shared_lock = threading.Lock()
+
+
+def shared() -> Engine:
+    """The engine of what is made without one: opened at its first use, with the defaults."""
+    global _shared
+    with _shared_lock:
+        if _shared is None or _shared.closed:
+            _shared = Engine()
+        return _shared
 
 
 def metrics(engines: Dict[Optional[str], Engine]) -> str:

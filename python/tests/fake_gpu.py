@@ -252,6 +252,37 @@ class Gpu(Case):
         k(x, x, stream=handle)
         self.assertEqual(launched, [self.on(0)])
 
+    def test_products(self):
+        def matrix(rows, cols, device=0):
+            t = Tensor(device, rows * cols, (4, 16))
+            t.sides, t.apart = (C.c_int64 * 2)(rows, cols), (C.c_int64 * 2)(cols, 1)
+            t.dl.ndim, t.dl.shape, t.dl.strides = 2, t.sides, t.apart
+            return t
+
+        p = sett.Product(256, 512, max_m=64, engine=self.engine)
+        self.assertEqual(p.device, 0)
+        a, b, out = matrix(8, 512), matrix(256, 512), matrix(8, 256)
+        (first, context), second, graph = self.made[0], make_stream(0)[0], P()
+        streams[0] = first
+        assert not cuda.cuStreamBeginCapture_v2(P(first), 2)
+        with self.refused(Status.E_CAPTURING, "has no workspace of this product: call prepare(stream) before the capture"):
+            p(a, b, out)
+        assert not cuda.cuStreamEndCapture(P(first), C.byref(graph))
+        p.prepare(types.SimpleNamespace(cuda_stream=first))
+        assert not cuda.cuStreamBeginCapture_v2(P(first), 2)
+        self.assertIs(p(a, b, out), out)
+        assert not cuda.cuStreamEndCapture(P(first), C.byref(graph))
+        self.assertEqual(launched, [])
+        p(a, b, out)
+        p(a, b, out, stream=second)
+        self.assertEqual([on for on, _ in launched], [0, 0])
+        with self.refused(Status.E_NO_DEVICE, "b: it is on device 1, and the product on 0"):
+            p(a, matrix(256, 512, 1), out)
+        with self.refused(Status.E_BIND, "out is needed: no tensor of bf16 can be made of Tensor's framework"):
+            p(a, b)
+        self.assertEqual(len({k.key for k in p.kernels()}), len(p.kernels()))
+        self.assertEqual(sett.Product.of(matrix(8, 512, 1), b, max_m=8, engine=self.engine).device, 1)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -393,7 +393,7 @@ class Help(Case):
         """Arguments, units, errors: help(obj.__call__) is of use for each public class whose objects are called."""
         x, y = floats()
         k = scale()
-        objects = {sett.Kernel: k, sett.Call: k.prepare(x, y)}
+        objects = {sett.Kernel: k, sett.Call: k.prepare(x, y), sett.Product: sett.Product(8, 8, "f32", device=sett.CPU, engine=engine())}
         self.assertEqual(set(objects), {c for c in vars(sett).values() if isinstance(c, type) and
             any("__call__" in vars(b) for b in c.__mro__)})
         for kind, o in objects.items():

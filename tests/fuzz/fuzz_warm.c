@@ -80,14 +80,14 @@ static void look_at(const sett__warm_block *b)
     for (size_t i = 0; i < SETT__COUNT(points); i++) {
         sett_compile_options o;
         sett_error err = {0};
-        void *user;
+        sett__warm_kernel k;
         sett__manifest_point(b, points[i], text);
-        if (sett__warm_user(b, points[i], "sm_90a", &user, &err) || !b->family != !user || !memchr(text, 0, sizeof text))
+        if (sett__warm_kernel_of(b, points[i], 0, "sm_90a", &k, &err) || !b->family != !k.user || !memchr(text, 0, sizeof text))
             abort();
-        sett__warm_compile_options(b, user, "sm_90a", &o);
+        sett__warm_compile_options(b, &k, "sm_90a", &o);
         if (o.opt_level < 0 || o.opt_level > 4)
             abort();
-        free(user);
+        free(k.user);
     }
 }
 

@@ -136,6 +136,48 @@ START_TEST(random_products)
 }
 END_TEST
 
+static void *floats_at(const float *x, size_t n)
+{
+    void *data = sett_alloc(r.e, r.stream.device, n * sizeof *x);
+    ck_assert(data && !sett_memcpy(r.e, r.stream, data, x, n * sizeof *x) && !sett_sync(r.e, r.stream));
+    return data;
+}
+
+/* relu(2 sums S + bias) and the greatest of them, at numbers of rows and columns that take each of the kernels. */
+START_TEST(terms_of_a_product)
+{
+    enum { K = 64, MOST = 70 };
+    static const struct { int m, n; } of[] = {{1, 48}, {8, 48}, {70, 48}, {70, 47}, {3, 47}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const int m = of[i].m, n = of[i].n;
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .d = SETT_F32, .n = n, .k = K,
+            .terms = {.alpha = 1, .scale = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU, .amax = 1}};
+        placed x[] = {place(SETT_BF16, (size_t[]){(size_t)m, K, 1}, false, 0, 16, 0), place(SETT_BF16, (size_t[]){(size_t)n, K, 1}, false, 0, 16, 0)};
+        fill_factors(&x[0], 0), fill_factors(&x[1], 3);
+        float bias[MOST], d[MOST * MOST] = {0}, scale = 0.5f, most = 0, greatest = 0;
+        for (int j = 0; j < n; j++)
+            bias[j] = (float)(j % 7) - 3;
+        planned own = prepare(&p, m);
+        void *at[] = {floats_at(bias, (size_t)n), floats_at(&scale, 1), floats_at(&most, 1), floats_at(d, (size_t)(m * n))};
+        const sett_product_operands o = {.size = sizeof o, .a = x[0].buf.data, .b = x[1].buf.data, .d = at[3], .bias = at[0], .s = at[1], .amax = at[2], .alpha = 2};
+        run_plan(&own, m, &o);
+        ck_assert(!sett_memcpy(r.e, r.stream, d, at[3], sizeof(float) * (size_t)(m * n)) && !sett_memcpy(r.e, r.stream, &most, at[2], sizeof most) && !sett_sync(r.e, r.stream));
+        for (int row = 0; row < m; row++)
+            for (int col = 0; col < n; col++) {
+                float sum = bias[col];
+                for (int k = 0; k < K; k++)
+                    sum += (float)(factor((size_t)row, (size_t)k, 0, 0) * factor((size_t)col, (size_t)k, 0, 3));
+                sum = sum > 0 ? sum : 0, greatest = sum > greatest ? sum : greatest;
+                ck_assert_msg(d[row * n + col] == sum, "%d x %d, (%d,%d): %g, not %g", m, n, row, col, (double)d[row * n + col], (double)sum);
+            }
+        ck_assert(most == greatest && greatest > 0);
+        drop_plan(&own), drop_placed(2, x);
+        for (int j = 0; j < 4; j++)
+            sett_free(r.e, r.stream.device, at[j]);
+    }
+}
+END_TEST
+
 /* ---- what is chosen ------------------------------------------------------------------------------------------ */
 /* Of every M, at any shape: the workers fit the workspace and the device, streamed tiles are whole columns of tiles, and the model's time is
  * no worse than that of whole tiles of any kernel. */
@@ -159,7 +201,7 @@ START_TEST(choices)
             for (int k = 0; k < f.n_tiles; k++) {
                 const struct product_tile *other = &f.tile[k];
                 const int64_t tiles = (m + other->bm - 1) / other->bm * ((f.n + other->columns - 1) / other->columns);
-                if (m <= 64 && other->bm < m)
+                if (m <= 64 && (other->bm < m || other->columns > 64))
                     continue;
                 const product_way whole = {.kernel = k, .tiles = tiles, .workers = (int)(tiles < 132 ? tiles : 132)};
                 ck_assert(w.us <= sett__product_us(&f, &whole, m));
@@ -189,6 +231,34 @@ START_TEST(kernels_of_a_problem)
         for (int j = 0; j < n; j++)
             ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
     }
+}
+END_TEST
+
+/* What a plan says of itself, and what is said without one. */
+START_TEST(explained)
+{
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 256, .k = 512}, odd = {.size = sizeof odd, .dtype = SETT_BF16, .n = 255, .k = 512};
+    sett_product_problem settled = {.size = sizeof settled}, first = {.size = offsetof(sett_product_problem, b), .b = SETT_I8};
+    char of_plan[200], alone[200], target[32];
+    planned x = prepare(&p, 300);
+    sett_product_query(x.plan, &settled);
+    ck_assert(settled.size == sizeof settled && settled.b == SETT_BF16 && settled.d == SETT_BF16 && settled.lda == 512 && settled.ldb == 512 && settled.ldd == 256 && settled.align == 16);
+    ck_assert(settled.batch_a == 300 * 512 && settled.batch_d == 300 * 256);
+    sett_product_query(x.plan, &first);
+    ck_assert(first.dtype == SETT_BF16 && first.b == SETT_I8 && first.size == offsetof(sett_product_problem, b));
+    ck_assert_int_gt(sett_device_target(r.e, r.stream.device, target, sizeof target), 0);
+    for (int m = 0; m <= 300; m += 50) {
+        ck_assert_int_eq(sett_product_explain(x.plan, m, of_plan, sizeof of_plan), (int)strlen(of_plan));
+        ck_assert_int_eq(sett_product_explain_for(&p, target, m, alone, sizeof alone, &err), (int)strlen(alone));
+        ck_assert_str_eq(of_plan, alone);
+    }
+    ck_assert_int_gt(sett_product_explain_for(&p, NULL, 4096, alone, 15, &err), 20);
+    ck_assert_str_eq(alone, "gemm_wgmma bm=");
+    ck_assert_int_gt(sett_product_explain_for(&odd, "sm_90a", 64, alone, sizeof alone, &err), 0);
+    ck_assert_msg(!strncmp(alone, "gemm_mma bm=", 12), "%s", alone);
+    ck_assert_int_eq(sett_product_explain_for(&p, "sm_90a", -1, alone, sizeof alone, &err), -1);
+    ck_assert_str_eq(err.text, "sett_product_explain_for: m is -1: from 0 to 2147482623");
+    drop_plan(&x);
 }
 END_TEST
 
@@ -313,8 +383,10 @@ Suite *product_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, every_number_of_rows);
     tcase_add_loop_test(t, random_products, 0, 8);
+    tcase_add_test(t, terms_of_a_product);
     tcase_add_test(t, choices);
     tcase_add_test(t, kernels_of_a_problem);
+    tcase_add_test(t, explained);
     tcase_add_test(t, batch_invariant);
     tcase_add_test(t, batches);
     tcase_add_test(t, extents_of_0);

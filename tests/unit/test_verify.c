@@ -67,19 +67,19 @@ static size_t each(sett_engine *e, bool ptx_only, each_fn *f, void *user)
             char text[SETT__WARM_TEXT];
             sett_compile_options o;
             sett_kernel *k;
-            void *values;
+            sett__warm_kernel which;
             sett__manifest_point(&m.block[b], point, text);
-            ck_assert_msg(!sett__warm_user(&m.block[b], point, "sm_90a", &values, &err), "%s: %s", text, err.text);
-            if (!values)
+            ck_assert_msg(!sett__warm_kernel_of(&m.block[b], point, 0, "sm_90a", &which, &err), "%s: %s", text, err.text);
+            if (!which.user)
                 continue;
-            sett__warm_compile_options(&m.block[b], values, "sm_90a", &o);
+            sett__warm_compile_options(&m.block[b], &which, "sm_90a", &o);
             o.ptx_only = ptx_only;
             ck_assert_msg(!sett_compile(e, m.block[b].family->body, &o, &k, &err), "%s: %s", text, err.text);
             if (f)
                 f(k, n, user);
             sett_kernel_release(k);
             n++;
-            free(values);
+            free(which.user);
         }
     sett__manifest_free(&m);
     return n;

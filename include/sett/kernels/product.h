@@ -51,8 +51,9 @@ typedef struct sett_product_problem {
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
     int align; /* bytes that operands and D begin at: a power of two up to 16; 0: 16 */
-    int64_t lda, ldb, ldr, ldd;                     /* from one row to the next */
-    int64_t batch_a, batch_b, batch_r, batch_d;     /* from one product to the next; 0: behind each other */
+    int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
+    int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
+    sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
@@ -72,10 +73,19 @@ typedef struct sett_product_kernel {
 SETT_API int sett_product_kernels(
     const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
 
+/* For manifests of `sett warm`, which make all kernels of a problem; members of the problem by their names:
+ *     family libsett-kernels.so sett_product_family
+ *         dtype = bf16, f8E4M3FN
+ *         n = 4096
+ *         k = 4096, 14336
+ * Many products have the same kernels, and each is made once. Where .a_major is 1 give .lda, as a plan of
+ * sett_product_prepare takes it from max_m. */
+SETT_API extern const sett_family sett_product_family;
+
 /* ---- preparing, running ---- */
 typedef struct sett_product sett_product;
-/* Loads, or compiles, all kernels of the problem on the device (SETT_CPU, SETT_DEFAULT_DEVICE), for runs of at
- * most max_m rows. workspace_bytes: what sett_product_run is given of the device's memory, aligned to 256;
+/* Loads, or compiles, all kernels of the problem on the device (SETT_CPU, SETT_DEFAULT_DEVICE), for runs of
+ * at most max_m rows. workspace_bytes: what sett_product_run is given of the device's memory, aligned to 256;
  * the caller sets it to 0 once, before the first run, and each run leaves it as the next one needs it. Runs
  * that may go on at the same time, on two streams, have a workspace each. The plan keeps the kernels; the
  * caller frees it with sett_product_free. On failure *plan is NULL and *workspace_bytes 0. Errors: of
@@ -87,7 +97,12 @@ typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual */
     void *d;
-    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other */
+    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other, as bias, aux and amax */
+    const float *s, *qs;     /* of .scale and .quantise */
+    const void *bias;
+    void *aux;
+    float *amax;
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
@@ -96,9 +111,16 @@ SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_pr
     void *workspace, size_t workspace_bytes, sett_stream, sett_error *or_null);
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */
 
-/* What a run of m rows takes, for logs and benchmarks: "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles
- * streamed, 80.1 us by the model". Returns the length, as snprintf does. */
+/* What a run of m rows takes, for logs and benchmarks:
+ * "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles streamed, 80.1 us by the model". Returns the
+ * length, as snprintf does. */
 SETT_API int sett_product_explain(const sett_product *, int m, char *text, size_t size);
+/* The same of a problem on a target (NULL: sm_90a), whose device is as the library's table has it: nothing is
+ * compiled. -1: errors of sett_product_kernels. */
+SETT_API int sett_product_explain_for(const sett_product_problem *, const char *target, int m, char *text,
+    size_t size, sett_error *or_null);
+/* The problem that a plan was prepared for, with what was 0 filled in. The caller sets .size. */
+SETT_API void sett_product_query(const sett_product *, sett_product_problem *);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett.Product: a run of sett/kernels/product.h from Python. Tensors are checked against the problem, and a stream's workspace is found, in a
+ * microsecond or two; _product.py has the rest. */
+#include "fast.h"
+#include "signals.h"
+#include <limits.h>
+#include <sett/kernels/product.h>
+#include <string.h>
+
+/* A workspace. busy: a run on the CPU is in it, where launches of one stream may go on at the same time. */
+typedef struct room {
+    void *handle, *at;
+    PyObject *memory; /* keeps it */
+    bool busy;
+} room;
+typedef struct product {
+    PyObject_HEAD
+    state *st;
+    PyObject *engine;
+    sett_product *plan;
+    sett_product_problem p; /* settled */
+    int device, max_m;
+    size_t bytes;           /* of a workspace */
+    room *room;
+    int n_room;
+} product;
+
+enum { A, B, OUT, R, SA, SB, OPERANDS };
+static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb"};
+
+/* ---- making and ending ------------------------------------------------------------------------------ */
+/* Product(...): the function _plan(...) of the type gives the engine, a plan, which is taken over, the bytes of a workspace, device, max_m. */
+static PyObject *product_new(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+    PyObject *engine, *plan, *function = PyObject_GetAttrString((PyObject *)type, "_plan"), *planned = function ? PyObject_Call(function, args, names) : NULL;
+    Py_ssize_t bytes;
+    int device, max_m;
+    product *x = NULL;
+    Py_XDECREF(function);
+    if (planned && PyTuple_Check(planned) && PyArg_ParseTuple(planned, "OOnii", &engine, &plan, &bytes, &device, &max_m) && (x = new_object(type))) {
+        x->st = PyType_GetModuleState(type);
+        x->engine = Py_NewRef(engine);
+        x->plan = PyLong_AsVoidPtr(plan), x->bytes = (size_t)bytes, x->device = device, x->max_m = max_m;
+        x->p.size = sizeof x->p;
+        sett_product_query(x->plan, &x->p);
+    }
+    Py_XDECREF(planned);
+    return (PyObject *)x;
+}
+
+static int product_traverse(PyObject *o, visitproc visit, void *arg)
+{
+    const product *x = (const product *)o;
+    Py_VISIT((PyObject *)Py_TYPE(o));
+    Py_VISIT(x->engine);
+    for (int i = 0; i < x->n_room; i++)
+        Py_VISIT(x->room[i].memory);
+    return 0;
+}
+
+static void product_free(PyObject *o)
+{
+    product *x = (product *)o;
+    PyObject_GC_UnTrack(o);
+    Py_BEGIN_ALLOW_THREADS /* a log function may want the lock that this thread holds */
+    sett_product_free(x->plan);
+    Py_END_ALLOW_THREADS
+    for (int i = 0; i < x->n_room; i++)
+        Py_XDECREF(x->room[i].memory);
+    PyMem_Free(x->room);
+    Py_CLEAR(x->engine);
+    free_object(o);
+}
+
+/* ---- workspaces ----------------------------------------------------------------------------------------- */
+/* Another one for the stream, by the method _workspace(handle), which gives an object with .address. */
+static int add_room(product *x, void *handle)
+{
+    PyObject *memory = PyObject_CallMethod((PyObject *)x, "_workspace", "N", PyLong_FromVoidPtr(handle));
+    PyObject *address = memory ? PyObject_GetAttrString(memory, "address") : NULL;
+    void *at = address ? PyLong_AsVoidPtr(address) : NULL;
+    Py_XDECREF(address);
+    room *more = at ? PyMem_Realloc(x->room, (size_t)(x->n_room + 1) * sizeof *more) : NULL;
+    if (!more) {
+        Py_XDECREF(memory);
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    }
+    x->room = more;
+    x->room[x->n_room] = (room){handle, at, memory, false};
+    return x->n_room++;
+}
+
+/* The number of one that a run on the stream may have; -1: an exception is set. */
+static int find_room(product *x, void *handle)
+{
+    for (int i = 0; i < x->n_room; i++)
+        if (x->room[i].handle == handle && !x->room[i].busy)
+            return i;
+    return add_room(x, handle);
+}
+
+static PyObject *product_reserve(PyObject *self, PyObject *number)
+{
+    product *x = (product *)self;
+    void *handle = PyLong_AsVoidPtr(number);
+    if (PyErr_Occurred() || (x->bytes && find_room(x, handle) < 0))
+        return NULL;
+    return Py_NewRef(Py_None);
+}
+
+/* ---- operands ------------------------------------------------------------------------------------------- */
+/* How an operand of the problem lies: its extents, and how far apart its rows and batches are. `option`: the end of the names of
+ * strides, as in lda. */
+typedef struct form {
+    sett_dtype dtype;
+    int64_t rows, cols, apart, batch;
+    int major;
+    char option;
+} form;
+
+SETT_PRINTF(4, 5) static int refuse_form(const taken *t, int i, sett_status s, const char *format, ...)
+{
+    char why[300];
+    va_list args;
+    va_start(args, format);
+    PyOS_vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return refuse(t, i, s, why);
+}
+
+static int check_strides(const product *x, const taken *t, int i, const form *f)
+{
+    const sett_buf *b = &t->buf[i];
+    const int deep = x->p.batch > 1;
+    const int64_t row = b->stride[deep], col = b->stride[deep + 1], apart = f->major ? col : row, one = f->major ? row : col;
+    const bool many = f->rows > 1, wide = f->cols > 1;
+    if ((f->major ? many : wide) && one != 1)
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product beside each other: %c_major is %d", f->major ? "rows" : "columns",
+            (long long)one, f->option == 'a' || f->option == 'b' ? f->option : 'a', f->major);
+    if ((f->major ? wide : many) && apart != f->apart)
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product %lld: ld%c of sett.Product, or Product.of with such tensors, says it",
+            f->major ? "columns" : "rows", (long long)apart, (long long)f->apart, f->option);
+    if (deep && b->stride[0] != f->batch)
+        return refuse_form(t, i, SETT_E_SHAPE, "its products lie %lld elements apart, and those of the problem %lld: batch_%c says it", (long long)b->stride[0], (long long)f->batch, f->option);
+    return 0;
+}
+
+static int check_matrix(const product *x, const taken *t, int i, const form *f)
+{
+    const sett_buf *b = &t->buf[i];
+    const int deep = x->p.batch > 1;
+    if (b->dtype != f->dtype)
+        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(f->dtype));
+    if (b->rank != 2 + deep)
+        return refuse_form(t, i, SETT_E_RANK, "it has %d modes, and the product takes %s", b->rank, deep ? "3: products, rows, columns" : "2: rows, columns");
+    if ((deep && b->shape[0] != x->p.batch) || b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
+        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld%s, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1],
+            deep && b->shape[0] != x->p.batch ? " of another number of products" : "", (long long)f->rows, (long long)f->cols);
+    return check_strides(x, t, i, f);
+}
+
+/* Float32, of batches one behind the other. */
+static int check_scale(const product *x, const taken *t, int i, int64_t n)
+{
+    const sett_buf *b = &t->buf[i];
+    const int deep = x->p.batch > 1;
+    if (b->dtype != SETT_F32)
+        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and scales are f32", sett_dtype_name(b->dtype));
+    const bool fits = b->rank == 1 + deep && (!deep || b->shape[0] == x->p.batch) && b->shape[deep] == n;
+    if (!fits || (n > 1 && b->stride[deep] != 1) || (deep && b->stride[0] != n))
+        return refuse_form(t, i, SETT_E_SHAPE, "scales are %lld numbers beside each other%s", (long long)n, deep ? ", of each product" : "");
+    return 0;
+}
+
+/* One operand that the problem has. */
+static int take_operand(taken *t, int i, PyObject *arg)
+{
+    static const want read = {0, 0}, written = {WRITTEN, 0};
+    t->want = i == OUT ? &written : &read;
+    t->kept[i] = NULL, t->bind[i] = (sett_launch_arg){.kind = 0};
+    if (take(t, i, arg))
+        return -1;
+    return t->bind[i].kind == SETT_LAUNCH_ARG_BUF ? 0 : refuse(t, i, SETT_E_BIND, "it is no tensor");
+}
+
+/* What the problem takes, and no more. */
+static int check_given(const product *x, const taken *t, PyObject *const arg[OPERANDS])
+{
+    const struct {
+        int i, wanted;
+        const char *option;
+    } of[] = {{R, x->p.residual, "residual"}, {SA, x->p.scaled, "scaled"}, {SB, x->p.scaled, "scaled"}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        const bool given = arg[of[k].i] != NULL;
+        if (given != (of[k].wanted != 0))
+            return refuse_form(t, of[k].i, SETT_E_BIND, given ? "it is given, and the product is without %s=1" : "it is missing: the product has %s=1", of[k].option);
+    }
+    return 0;
+}
+
+static int check_all(const product *x, const taken *t, int64_t m)
+{
+    const sett_product_problem *p = &x->p;
+    const form b = {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, 'b'}, a = {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, 'a'};
+    const form r = {p->d, m, p->n, p->ldr, p->batch_r, 0, 'r'}, d = {p->d, m, p->n, p->ldd, p->batch_d, 0, 'd'};
+    if (check_matrix(x, t, A, &a) || check_matrix(x, t, B, &b) || check_matrix(x, t, OUT, &d) || (p->residual && check_matrix(x, t, R, &r)))
+        return -1;
+    return p->scaled && (check_scale(x, t, SA, m) || check_scale(x, t, SB, p->n)) ? -1 : 0;
+}
+
+/* The rows of a, once it is taken. */
+static int rows_of(const product *x, const taken *t, int64_t *m)
+{
+    const int deep = x->p.batch > 1;
+    char why[100];
+    if (t->buf[A].rank != 2 + deep)
+        return refuse(t, A, SETT_E_RANK, deep ? "it has 3 modes: products, rows, columns" : "it has 2 modes: rows, columns");
+    *m = t->buf[A].shape[deep];
+    PyOS_snprintf(why, sizeof why, "it has %lld rows, and the product is for at most %d, its max_m", (long long)*m, x->max_m);
+    return *m > x->max_m ? refuse(t, A, SETT_E_SHAPE, why) : 0;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------ */
+static PyObject *tuple_of(const int64_t *n, int count)
+{
+    PyObject *t = PyTuple_New(count);
+    for (int i = 0; t && i < count; i++) {
+        PyObject *one = PyLong_FromLongLong(n[i]);
+        if (!one || PyTuple_SetItem(t, i, one))
+            Py_CLEAR(t);
+    }
+    return t;
+}
+
+/* By the method _empty(a, shape, strides, dtype), which makes one of a's framework. */
+static PyObject *empty(product *x, PyObject *a, int64_t m)
+{
+    const sett_product_problem *p = &x->p;
+    const int deep = p->batch > 1;
+    const int64_t shape[] = {p->batch, m, p->n}, stride[] = {p->batch_d, p->ldd, 1};
+    PyObject *shapes = tuple_of(shape + 1 - deep, 2 + deep), *strides = tuple_of(stride + 1 - deep, 2 + deep);
+    PyObject *made = shapes && strides ? PyObject_CallMethod((PyObject *)x, "_empty", "OOOi", a, shapes, strides, (int)p->d) : NULL;
+    Py_XDECREF(shapes), Py_XDECREF(strides);
+    return made;
+}
+
+/* arg[OUT]: NULL: one is made. */
+static int take_operands(product *x, taken *t, PyObject *arg[OPERANDS], PyObject **out, int64_t *m)
+{
+    for (int i = 0; i < OPERANDS; i++)
+        t->kept[i] = NULL;
+    t->n = OPERANDS;
+    if (take_operand(t, A, arg[A]) || rows_of(x, t, m) || check_given(x, t, arg))
+        return -1;
+    *out = arg[OUT] ? Py_NewRef(arg[OUT]) : empty(x, arg[A], *m);
+    if (!*out || take_operand(t, B, arg[B]) || take_operand(t, OUT, *out))
+        return -1;
+    for (int i = R; i < OPERANDS; i++)
+        if (arg[i] && take_operand(t, i, arg[i]))
+            return -1;
+    return check_all(x, t, *m);
+}
+
+static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS])
+{
+    const sett_product_operands o = {.size = sizeof o, .a = t->buf[A].data, .b = t->buf[B].data, .d = t->buf[OUT].data, .r = arg[R] ? t->buf[R].data : NULL,
+        .sa = arg[SA] ? t->buf[SA].data : NULL, .sb = arg[SB] ? t->buf[SB].data : NULL};
+    sett_error err;
+    sett_status s;
+    if (!t->handle_known && find_stream(t->st, t->stream, t->from, t->device, &t->handle))
+        return -1;
+    const int i = x->bytes ? find_room(x, t->handle) : -1;
+    if (x->bytes && i < 0)
+        return -1;
+    void *workspace = x->bytes ? x->room[i].at : NULL;
+    if (i >= 0)
+        x->room[i].busy = x->device == SETT_CPU;
+    WITHOUT_LOCK(s, x->engine, sett_product_run(x->plan, m, &o, workspace, x->bytes, (sett_stream){x->device, t->handle}, &err));
+    if (i >= 0)
+        x->room[i].busy = false;
+    return PyErr_Occurred() ? -1 : s ? fail(x->st, s, err.text) : 0; /* a handler's or a print function's */
+}
+
+static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
+{
+    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", NULL};
+    product *x = (product *)self;
+    PyObject *arg[OPERANDS] = {NULL}, *stream = NULL, *out = NULL;
+    taken t;
+    int64_t m = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream))
+        return NULL;
+    for (int i = 0; i < OPERANDS; i++)
+        arg[i] = arg[i] == Py_None ? NULL : arg[i];
+    if (!arg[A] || !arg[B])
+        return fail(x->st, SETT_E_BIND, "sett.Product: a and b are tensors"), NULL;
+    begin_taken(&t, NULL, x->device);
+    t.st = x->st, t.names_of = names_of, t.stream = stream;
+    const int r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, arg);
+    drop(&t);
+    if (r)
+        Py_CLEAR(out);
+    return out;
+}
+
+/* ---- a tensor's shape --------------------------------------------------------------------------------------- */
+PyObject *shape_of(PyObject *module, PyObject *tensor)
+{
+    static const char *const name[] = {"the tensor"};
+    taken t;
+    begin_taken(&t, NULL, SETT_DEFAULT_DEVICE);
+    t.st = PyModule_GetState(module), t.names_of = name, t.n = 1;
+    PyObject *made = NULL;
+    if (!take_operand(&t, 0, tensor)) {
+        PyObject *shape = tuple_of(t.buf[0].shape, t.buf[0].rank), *stride = tuple_of(t.buf[0].stride, t.buf[0].rank);
+        made = shape && stride ? Py_BuildValue("iOOi", (int)t.buf[0].dtype, shape, stride, t.device) : NULL;
+        Py_XDECREF(shape), Py_XDECREF(stride);
+    }
+    drop(&t);
+    return made;
+}
+
+/* ---- members ------------------------------------------------------------------------------------------------ */
+enum { PLAN, DEVICE, MAX_M, BYTES };
+static PyObject *product_member(PyObject *self, void *which)
+{
+    const product *x = (const product *)self;
+    switch ((int)(intptr_t)which) {
+    case PLAN: return PyLong_FromVoidPtr(x->plan);
+    case DEVICE: return PyLong_FromLong(x->device);
+    case MAX_M: return PyLong_FromLong(x->max_m);
+    default: return PyLong_FromSize_t(x->bytes);
+    }
+}
+
+static PyObject *product_engine(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(((product *)self)->engine);
+}
+
+#define MEMBER(name, what, doc) {name, product_member, NULL, doc, (void *)what}
+static PyGetSetDef members[] = {
+    MEMBER("address", PLAN, "The sett_product *, as an integer, for calls of the C library."),
+    MEMBER("device", DEVICE, "The device that it runs on; -1 is the CPU."),
+    MEMBER("max_m", MAX_M, "The most rows of a call."),
+    MEMBER("workspace_bytes", BYTES, "The bytes of each stream's workspace."),
+    {"engine", product_engine, NULL, "The engine that it is of.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+#define METHOD(f) (PyCFunction)(void (*)(void))f
+static PyMethodDef methods[] = {
+    {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None)\n--\n\nOne product; gives out.\n\n"
+        "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
+        "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1. Of batch=L each has a mode of L before these.\n"
+        "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"
+        "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"
+        "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"
+        "returns. The first call on a stream allocates that stream's workspace, and waits for the stream.\n\n"
+        "Raises sett.Error: E_DTYPE, E_RANK, E_SHAPE (also strides that differ), E_BIND (an operand that the problem has not, or that is missing),\n"
+        "E_NO_DEVICE, E_ALIGN, E_CAPTURING (a stream that is being captured and has no workspace: call .prepare(stream) before), E_CLOSED; TypeError: what\nis no stream. KeyboardInterrupt ends a run on the CPU, as it does a launch of a kernel."},
+    {"_reserve", product_reserve, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_new, (void *)product_new}, {Py_tp_dealloc, (void *)product_free}, {Py_tp_traverse, (void *)product_traverse},
+    {Py_tp_call, (void *)product_call}, {Py_tp_getset, members}, {Py_tp_methods, methods}, {0, NULL}};
+PyType_Spec product_spec = {"sett.Product", sizeof(product), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sett.Product on the CPU engine: results beside NumPy's, how operands lie, workspaces, what is refused."""
+
+import gc
+import threading
+
+import numpy as np
+import sett
+from rig import Case, engine, python, unittest
+from sett import Status
+
+RNG = np.random.default_rng(7)
+
+
+def some(*shape, dtype="f2"):
+    return (RNG.integers(-4, 5, shape) / 4).astype(dtype)
+
+
+def product(n, k, dtype="f16", max_m=200, **problem):
+    return sett.Product(n, k, dtype, max_m, sett.CPU, engine=engine(), **problem)
+
+
+def exact(a, b):
+    return a.astype("f8") @ np.swapaxes(b.astype("f8"), -1, -2)
+
+
+class Results(Case):
+    def same(self, got, want, by=1e-2):
+        np.testing.assert_allclose(np.asarray(got, "f8"), want, rtol=by, atol=by)
+
+    def test_any_number_of_rows(self):
+        p, b = product(72, 64), some(72, 64)
+        for m in (1, 2, 16, 17, 64, 129, 200):
+            a, out = some(m, 64), np.empty((m, 72), "f2")
+            self.assertIs(p(a, b, out), out)
+            self.same(out, exact(a, b))
+            np.testing.assert_array_equal(p(a, b), out)
+        self.assertEqual(p(some(0, 64), b).shape, (0, 72))
+
+    def test_types(self):
+        a, b = some(5, 48, dtype="f4"), some(24, 48, dtype="f4")
+        self.same(product(24, 48, "f32")(a, b), exact(a, b), 1e-6)
+        ints = RNG.integers(-9, 9, (5, 48)).astype("i1"), RNG.integers(-9, 9, (24, 48)).astype("i1")
+        got = product(24, 48, "i8")(*ints)
+        self.assertEqual(got.dtype, np.int32)
+        np.testing.assert_array_equal(got, exact(*ints))
+        bits = [(x.view("u4") >> 16).astype("u2") for x in (a, b)]  # these have no lower ones
+        out = np.empty((5, 24), "f4")
+        product(24, 48, "bf16", d="f32")(*(sett.view(x, "bf16") for x in bits), out)
+        self.same(out, exact(a, b))
+
+    def test_terms(self):
+        a, b, r = some(9, 64), some(48, 64), some(9, 48)
+        want = exact(a, b) + r
+        self.same(product(48, 64, residual=1)(a, b, r=r), want)
+        product(48, 64, residual=1)(a, b, r, r)
+        self.same(r, want)
+        gate, up = np.split(exact(a, b), 2, 1)
+        self.same(product(24, 64, swiglu=1)(a, b), gate / (1 + np.exp(-gate)) * up, 3e-2)
+        sa, sb = some(9, dtype="f4"), some(48, dtype="f4")
+        self.same(product(48, 64, scaled=1, d="f32")(a, b, sa=sa, sb=sb), exact(a, b) * sa[:, None] * sb)
+
+    def test_rows_that_lie_apart_and_columns_that_do(self):
+        wide, b = some(7, 96), some(40, 64)
+        a, out = wide[:, 8:72], np.zeros((7, 64), "f2")
+        p = sett.Product.of(a, b, out[:, :40], max_m=64, device=sett.CPU, engine=engine())
+        p(a, b, out[:, :40])
+        self.same(out[:, :40], exact(a, b))
+        self.assertFalse(out[:, 40:].any())
+        self.assertEqual((p.problem["lda"], p.problem["ldb"], p.problem["ldd"], p.problem["n"]), (96, 64, 64, 40))
+        turned = some(64, 40)
+        p = sett.Product.of(a, turned.T, engine=engine())
+        self.assertEqual((p.problem["b_major"], p.problem["ldb"]), (1, 40))
+        self.same(p(a, turned.T), exact(a, turned.T))
+        upright = some(64, 8)
+        p = sett.Product.of(upright.T, b, max_m=8, device=sett.CPU, engine=engine())
+        self.same(p(upright.T, b), exact(upright.T, b))
+        self.same(p(upright.T[:3], b), exact(upright.T[:3], b))
+
+    def test_batches(self):
+        a, b = some(3, 10, 32), some(3, 24, 32)
+        p = sett.Product.of(a, b, device=sett.CPU, engine=engine(), max_m=10)
+        self.same(p(a, b), exact(a, b))
+        self.same(p(a[:, :4], b), exact(a[:, :4], b))
+        with self.refused(Status.E_RANK, "a: it has 3 modes: products, rows, columns"):
+            p(a[0], b[0])
+        with self.refused(Status.E_SHAPE, "b: it is 24 x 32 of another number of products"):
+            p(a, b[:2])
+        with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
+            sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
+
+    def test_of_takes_types_from_tensors(self):
+        a, b, out, r = some(4, 32), some(16, 32), np.empty((4, 16), "f4"), some(4, 16, dtype="f4")
+        p = sett.Product.of(a, b, out, r, device=sett.CPU, engine=engine(), batch_invariant=1)
+        self.assertEqual({n: p.problem[n] for n in ("dtype", "b", "d", "residual", "batch_invariant")}, {"dtype": "f16", "b": "f16", "d": "f32", "residual": 1, "batch_invariant": 1})
+        self.same(p(a, b, out, r), exact(a, b) + r)
+
+
+class Members(Case):
+    def test_what_it_says_of_itself(self):
+        p = product(256, 512)
+        self.assertRegex(p.explain(9), r"^gemm_wgmma bm=\d+ bn=\d+: \d+ workers, \d+ of \d+ tiles streamed, \d+\.\d us by the model$")
+        self.assertEqual((p.device, p.max_m, p.engine), (sett.CPU, 200, engine()))
+        self.assertEqual(p.problem["k"], 512)
+        self.assertIn("<sett.Product dtype=f16", repr(p))
+        self.assertTrue(p.address and p.workspace_bytes)
+        self.assertEqual(product(256, 512, batch_invariant=1).workspace_bytes, 0)
+        kernels = p.kernels()
+        self.assertLessEqual(2, len(kernels))
+        self.assertLessEqual(len(kernels), 8)
+        self.assertEqual(len({k.key for k in kernels}), len(kernels))
+        self.assertEqual({(k.name, k.target) for k in kernels}, {("gemm_wgmma", "cpu"), ("gemm_few_rows", "cpu")})
+        self.assertEqual(len({(k._options["bm"], k._options["bn"]) for k in kernels}), len(kernels))
+        self.assertEqual([k.key for k in product(1024, 64).kernels()], [k.key for k in kernels], "N and K are in no key")
+
+    def test_streams_have_workspaces_and_threads_may_share_one(self):
+        p, b = product(128, 4096), some(128, 4096)
+        made = []
+        inputs = [some(3 + i, 4096) for i in range(6)]
+
+        def run(a, stream):
+            for _ in range(3):
+                made.append((a, p(a, b, stream=stream)))
+
+        threads = [threading.Thread(target=run, args=(a, i % 2)) for i, a in enumerate(inputs)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        self.assertEqual(len(made), 18)
+        for a, out in made:
+            np.testing.assert_allclose(out.astype("f8"), exact(a, b), rtol=1e-2, atol=1e-2)
+        p.prepare()
+        p.prepare(5)
+        with self.assertRaises(TypeError):
+            p.prepare("five")
+
+    def test_one_engine_is_shared_and_opened_when_it_is_needed(self):
+        done = python("import sett, sett._engine as e; assert e._shared is None; p = sett.Product(8, 8, 'f16', device=-1); q = sett.Product(8, 8, 'f32', device=-1)\n"
+            "assert p.engine is q.engine; p.engine.close(); assert not sett.Product(8, 8, 'f16', device=-1).engine.closed", SETT_CACHE_DIR="")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_it_is_garbage_before_and_after_its_engine(self):
+        e = sett.Engine(cache_dir="", no_gpu=True)
+        p, a, b = sett.Product(16, 32, "f16", 8, engine=e), some(2, 32), some(16, 32)
+        p(a, b)
+        q = sett.Product(16, 32, "f16", 8, engine=e)
+        q(a, b)
+        del q
+        gc.collect()
+        e.close()
+        with self.refused(Status.E_CLOSED):
+            p(a, b)
+        with self.refused(Status.E_CLOSED):
+            p.prepare(3)
+        del p
+        gc.collect()
+
+
+class Refused(Case):
+    def test_problems(self):
+        for options, text in (
+            ({"dtype": "f64"}, ".dtype is f64: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"),
+            ({"lda": 3}, ".lda is 3: at least 64, or 0 for that"),
+            ({"swiglu": 2}, ".swiglu is 2: from 0 to 1"),
+            ({"max_m": -1}, "max_m is -1"),
+            ({"bias": 1, "gates": 1}, "product has no option"),
+        ):
+            with self.subTest(options), self.refused(Status.E_ARGUMENT, text):
+                product(48, 64, **options)
+        with self.refused(Status.E_DTYPE, "product: option n is an integer"):
+            product("many", 64)
+        with self.refused(Status.E_NO_DEVICE):
+            sett.Product(8, 8, device=77, engine=engine())
+        with self.refused(Status.E_ARGUMENT, "product stands for several kernels: sett.Product"):
+            engine().compile(sett.Family(sett.kernels._c.LIB / "libsett-kernels.so.0", "sett_product_family"), n=8, k=8, dtype="f16")
+
+    def test_operands(self):
+        p, a, b, out = product(48, 64), some(5, 64), some(48, 64), np.empty((5, 48), "f2")
+        for status, operands, named, text in (
+            (Status.E_DTYPE, (a.astype("f4"), b), {}, "sett.Product: a: it is of f32, and the product takes f16"),
+            (Status.E_RANK, (a[0], b), {}, "a: it has 2 modes: rows, columns"),
+            (Status.E_RANK, (a, b[0]), {}, "b: it has 1 modes, and the product takes 2: rows, columns"),
+            (Status.E_SHAPE, (a[:, :32], b), {}, "a: it is 5 x 32, and the product takes 5 x 64"),
+            (Status.E_SHAPE, (a, b[:40]), {}, "b: it is 40 x 64, and the product takes 48 x 64"),
+            (Status.E_SHAPE, (a, b, out[:4]), {}, "out: it is 4 x 48, and the product takes 5 x 48"),
+            (Status.E_SHAPE, (some(10, 64)[::2], b), {}, "a: its rows lie 128 elements apart, and those of the product 64: lda of sett.Product, or Product.of"),
+            (Status.E_SHAPE, (some(64, 5).T, b), {}, "a: its columns lie 5 elements apart, and those of the product beside each other: a_major is 0"),
+            (Status.E_SHAPE, (some(201, 64), b), {}, "a: it has 201 rows, and the product is for at most 200, its max_m"),
+            (Status.E_BIND, (a, b, out, out), {}, "r: it is given, and the product is without residual=1"),
+            (Status.E_BIND, (a, b), {"sa": out}, "sa: it is given, and the product is without scaled=1"),
+            (Status.E_BIND, (a, 3), {}, "b: it is no tensor"),
+            (Status.E_BIND, (None, b), {}, "a and b are tensors"),
+            (Status.E_BIND, (sett.view(a, "f16"), b), {}, "out is needed: no tensor of f16 can be made of View's framework"),
+        ):
+            with self.subTest(text), self.refused(status, text):
+                p(*operands, **named)
+        with self.refused(Status.E_BIND, "r: it is missing: the product has residual=1"):
+            product(48, 64, residual=1)(a, b)
+        scaled = product(48, 64, scaled=1, d="f32")
+        with self.refused(Status.E_SHAPE, "sb: scales are 48 numbers beside each other"):
+            scaled(a, b, sa=some(5, dtype="f4"), sb=some(5, dtype="f4"))
+        with self.refused(Status.E_DTYPE, "sa: it is of f16, and scales are f32"):
+            scaled(a, b, sa=some(5), sb=some(48, dtype="f4"))
+        with self.assertRaises(TypeError):
+            p(a)
+        with self.assertRaises(TypeError):
+            p(a, b, bias=a)
+        with self.refused(Status.E_SHAPE, "of: a has 64 columns, and b 32: they are K"):
+            sett.Product.of(a, b[:, :32], engine=engine())
+        with self.refused(Status.E_SHAPE, "of: a has strides (128, 2): elements of a row or of a column lie beside each other"):
+            sett.Product.of(some(5, 128)[:, ::2], b, engine=engine())
+        with self.refused(Status.E_RANK, "of: b has 1 modes"):
+            sett.Product.of(a, b[0], engine=engine())
+
+    def test_a_sealed_engine_has_what_a_pack_of_its_kernels_has(self):
+        with sett.Engine(cache_dir="", no_gpu=True, sealed=True) as e:
+            p = sett.Product(48, 64, "f16", engine=e)  # nothing is compiled for the CPU
+            self.assertEqual(e.stats["compiles"], 0)
+            self.assertEqual(p(some(1, 64), some(48, 64)).shape, (1, 48))
+
+
+if __name__ == "__main__":
+    unittest.main()
