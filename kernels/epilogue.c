@@ -89,9 +89,25 @@ sett_tensor *sett__operand(const product *p, const char *name, sett_dtype t, int
     return sett_param(p->b, name, t, l, .align = align);
 }
 
-static sett_tensor *vector(const product *p, const char *name, sett_dtype t, sett_val *n)
+/* How many vectors by columns there are; NULL: one. */
+static sett_val *kinds_of_columns(const product *p)
 {
-    return sett_param(p->b, name, t, p->L ? sett_make_layout(p->b, T(n, p->L), T(1, stride(p, name, "", 1))) : sett_make_layout(p->b, n));
+    return p->G ? p->G : p->L;
+}
+
+static sett_tensor *vector(const product *p, const char *name, sett_dtype t, sett_val *n, sett_val *kinds)
+{
+    return sett_param(p->b, name, t, kinds ? sett_make_layout(p->b, T(n, kinds), T(1, stride(p, name, "", 1))) : sett_make_layout(p->b, n));
+}
+
+static sett_tensor *row_vector(const product *p, const char *name)
+{
+    return vector(p, name, SETT_F32, p->M, p->L);
+}
+
+static sett_tensor *column_vector(const product *p, const char *name, sett_dtype t)
+{
+    return vector(p, name, t, p->N, kinds_of_columns(p));
 }
 
 static sett_tensor *one(const product *p, const char *name)
@@ -126,17 +142,17 @@ outputs sett__outputs(const product *p)
     o.C = output(p, "C", p->of.c);
     if (p->of.block_scales)
         block_scales(p, &o);
-    o.SA = p->of.scaled ? vector(p, "SA", SETT_F32, p->M) : o.SA;
-    o.SB = p->of.scaled ? vector(p, "SB", SETT_F32, p->N) : o.SB;
+    o.SA = p->of.scaled ? row_vector(p, "SA") : o.SA;
+    o.SB = p->of.scaled ? column_vector(p, "SB", SETT_F32) : o.SB;
     o.alpha = t->alpha ? sett_scalar(p->b, "alpha", SETT_F32) : NULL;
     o.S = t->scale ? one(p, "S") : NULL;
-    o.BIAS = t->bias ? vector(p, "BIAS", sett__type_beside(p->of.c), p->N) : NULL;
+    o.BIAS = t->bias ? column_vector(p, "BIAS", sett__type_beside(p->of.c)) : NULL;
     o.cap = t->softcap ? sett_scalar(p->b, "cap", SETT_F32) : NULL;
     o.AUX = t->aux ? output(p, "AUX", sett__type_beside(p->of.c)) : NULL;
     o.beta = t->beta ? sett_scalar(p->b, "beta", SETT_F32) : NULL;
     o.low = t->clamp ? sett_scalar(p->b, "low", SETT_F32) : NULL;
     o.high = t->clamp ? sett_scalar(p->b, "high", SETT_F32) : NULL;
-    o.AMAX = t->amax == 2 ? vector(p, "AMAX", SETT_F32, p->M) : t->amax ? one(p, "AMAX") : NULL;
+    o.AMAX = t->amax == 2 ? row_vector(p, "AMAX") : t->amax ? one(p, "AMAX") : NULL;
     o.QS = t->quantise ? one(p, "QS") : NULL;
     return o;
 }
@@ -161,13 +177,20 @@ static sett_tensor *as_bits(sett_tensor *t)
 terms sett__terms(const product *p, const outputs *o, sett_val *l)
 {
     terms s = {.of = p->of, .to = *o, .b = p->b, .extent = sett_tuple(p->b, p->M, p->N), .crd = sett_identity_tensor(p->b, p->M, p->N)};
-    s.by_row = p->of.scaled ? spread(p, o->SA, l, 1) : NULL;
-    s.by_column = p->of.scaled ? spread(p, o->SB, l, 0) : NULL;
-    s.bias = spread(p, o->BIAS, l, 0);
-    s.residual = of_batch(o->R, l);
-    s.aux = of_batch(o->AUX, l);
-    s.amax = p->of.named->amax == 2 ? as_bits(spread(p, o->AMAX, l, 1)) : NULL;
+    sett__terms_of(&s, p, l);
     return s;
+}
+
+void sett__terms_of(terms *s, const product *p, sett_val *l)
+{
+    const outputs *o = &s->to;
+    sett_val *of_rows = p->L ? l : NULL, *of_columns = kinds_of_columns(p) ? l : NULL;
+    s->by_row = p->of.scaled ? spread(p, o->SA, of_rows, 1) : NULL;
+    s->by_column = p->of.scaled ? spread(p, o->SB, of_columns, 0) : NULL;
+    s->bias = spread(p, o->BIAS, of_columns, 0);
+    s->residual = of_batch(o->R, of_rows);
+    s->aux = of_batch(o->AUX, of_rows);
+    s->amax = p->of.named->amax == 2 ? as_bits(spread(p, o->AMAX, of_rows, 1)) : NULL;
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------- */

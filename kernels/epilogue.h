@@ -38,6 +38,7 @@ bool sett__has_terms(const sett_gemm_terms *);
 typedef struct product {
     sett_build *b;
     sett_val *M, *N, *L; /* L: how many batches; NULL: one, of two modes */
+    sett_val *G;         /* how many groups of rows, each with vectors by columns of its own; NULL: the rows are one */
     int align_c;         /* bytes that rows of R, C and AUX begin at, or one element */
     bool wide;           /* strides have 64 bits in the kernel, so that operands may span more than 2^31 elements */
     epilogue_options of;
@@ -78,8 +79,10 @@ typedef struct terms {
     sett_site site; /* of the caller's line */
     const char *function;
 } terms;
-/* Those of the outputs, of batch l; NULL: there is one. Who makes them adds the caller's function. */
+/* Those of the outputs, of batch or group l; NULL: there is one. Who makes them adds the caller's function. */
 terms sett__terms(const product *, const outputs *, sett_val *l);
+/* The same terms of another batch or group; what sett__epilogue_begin() made stays. */
+void sett__terms_of(terms *, const product *, sett_val *l);
 
 /* Before the first of the sums and behind the last, of all threads that have any, whole warps: what is the same for all elements is read once,
  * and what is said of all of them is told once. */

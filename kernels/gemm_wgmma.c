@@ -40,7 +40,9 @@ static void choose_tile(sett_gemm_wgmma_options *o)
 {
     enum { USUAL_K_TILES = 64 };
     sett_gemm_wgmma_tuning *tune = &o->tuning;
-    product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .k_tiles = USUAL_K_TILES};
+    product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .batches = 1, .k_tiles = USUAL_K_TILES};
+    if (o->grouped)
+        f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);
     sett__product_tiles(&f, o->swiglu, PRODUCT_TILES);
     const int n = f.n_tiles;
@@ -90,6 +92,8 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
     const epilogue_options e = epilogue_of(o);
     sett__check_epilogue(&e, c);
+    sett__in_range(c, "grouped", (int)o->grouped, 0, SETT_GROUPED_MASKED);
+    sett__in_range(c, "batched", o->batched, 0, 1);
     sett__in_range(c, "m", tune->m, 0, INT_MAX);
     sett__in_range(c, "n", tune->n, 0, INT_MAX);
     sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
@@ -98,7 +102,15 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "ping_pong", tune->ping_pong, 0, 1);
     if (tune->ping_pong && (o->stream_k || o->promote || o->block_scales))
         REFUSE(c, ".ping_pong is 1: then .%s is 0", o->stream_k ? "stream_k" : o->promote ? "promote" : "block_scales");
+    if (tune->ping_pong && o->grouped)
+        REFUSE(c, ".ping_pong is 1: with .grouped it is 0");
+    if (o->block_scales && (o->grouped || o->batched))
+        REFUSE(c, ".block_scales is 1: with .%s it is 0", o->grouped ? "grouped" : "batched");
     check_promotion(o, c);
+    if (o->grouped && o->batched)
+        REFUSE(c, ".batched is 1: with .grouped it is 0, as groups have rows of their own");
+    if (o->grouped && o->stream_k)
+        REFUSE(c, ".stream_k is 1: with .grouped it is 0, as a launch does not know the tiles");
     if (*c->why)
         return;
     choose_tile(o);
@@ -157,13 +169,22 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     sett_gemm_wgmma_options o;
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
-    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .of = epilogue_of(&o)};
+    sett_val *parts = o.batched ? sett_sym(b, "L") : o.grouped ? sett_sym(b, "G") : NULL;
+    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .wide = parts != NULL, .of = epilogue_of(&o)};
     sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
-    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&p, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
+    product weights = p; /* as B has its modes */
+    weights.L = parts;
+    *(o.grouped == SETT_GROUPED_CONTIGUOUS ? &p.G : &p.L) = parts;
+    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&weights, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
+    sett_tensor *offsets = NULL, *counts = NULL;
+    if (o.grouped == SETT_GROUPED_CONTIGUOUS)
+        offsets = sett_param(b, "OFFSETS", SETT_I32, sett_make_layout(b, T1(sett_add(parts, 1))));
+    if (o.grouped == SETT_GROUPED_MASKED)
+        counts = sett_param(b, "COUNTS", SETT_I32, sett_make_layout(b, T1(parts)));
     const outputs to = sett__outputs(&p);
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
-    wgmma_parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .terms = &s, .M = M, .N = N};
+    wgmma_parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .product = &p, .terms = &s, .M = M, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
     if (o.stream_k) {
@@ -175,7 +196,8 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     if (cluster_of(&o) == 2)
         sett_cluster(b, 1, 2);
     /* RASTER rows of clusters at a time, column by column: blocks that run at once read the same rows of A and B. */
-    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o))), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .together = together, .swizzle = RASTER, .raster = SETT_RASTER_N);
+    t.tiles = sett_tile_scheduler(b, .tiles = T(sett_ceil_div(M, o.tuning.bm), sett_ceil_div(N, columns(&o)), parts ? SETT_A(parts) : sett_arg_i(1)), .clusters = clusters, .k_tiles = k_tiles, .streamed = streamed, .together = together, .swizzle = RASTER, .raster = SETT_RASTER_N,
+        .offsets = offsets, .counts = counts, .rows = o.grouped ? o.tuning.bm : 0);
     sett_grid(b, sett_scheduler_grid(t.tiles));
     run(b, &t, A, B, to.C);
 }
@@ -187,6 +209,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales), P(grouped), P(batched),
     TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

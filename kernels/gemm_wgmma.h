@@ -76,6 +76,7 @@ static inline int panel_of(const sett_gemm_wgmma_options *o)
 
 typedef struct wgmma_parts {
     const sett_gemm_wgmma_options *o;
+    const product *product;
     int bk;
     sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
     sett_tensor *sa, *SB; /* of .block_scales: (bm,1,stages) of shared memory; the parameter */
@@ -95,11 +96,21 @@ typedef struct wgmma_group {
     sett_tensor *acc, *part[2], *stages; /* registers: sums; of .promote those of a K tile, or of two in turn; how many stages there were before */
     sett_pipeline_state *get, *done;
 } wgmma_group;
+/* Where a work tile lies: (m,n) among the tiles of its rows. */
+typedef struct wgmma_place {
+    sett_arg at;
+    sett_val *batch; /* or group; NULL: there is one */
+    sett_val *first; /* of its rows among all; NULL: 0 */
+    sett_val *rows;  /* how many there are */
+} wgmma_place;
+wgmma_place sett__wgmma_place(sett_build *, const wgmma_parts *, const sett_work_tile *);
+/* Of a tensor (M,..), or (M,..,L), the rows among which the tile lies. */
+sett_tensor *sett__wgmma_rows(const wgmma_place *, sett_tensor *);
 
 /* Of one warp group, or of so many. */
 sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options *, int groups);
-/* What a warp group has of the tile at (m,n) is converted and stored. */
-void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett_val *group, sett_arg at);
+/* What a warp group has of a tile is converted and stored. */
+void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett_val *group, const wgmma_place *);
 /* What one thread does, which loads, and what a warp group does, which multiplies. */
 void sett__wgmma_produce(sett_build *, const wgmma_parts *);
 void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);

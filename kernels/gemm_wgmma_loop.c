@@ -8,6 +8,29 @@ static sett_arg k_range(sett_build *b, const wgmma_parts *t, const sett_work_til
     return t->o->stream_k ? sett_tile_k_range(w) : sett_tuple(b, 0, t->ktiles);
 }
 
+wgmma_place sett__wgmma_place(sett_build *b, const wgmma_parts *t, const sett_work_tile *w)
+{
+    wgmma_place x = {.at = sett_tile_coord(w), .rows = t->M};
+    if (t->o->grouped || t->o->batched)
+        x.batch = sett_value(b, sett_get(x.at, 2));
+    if (!t->o->grouped)
+        return x;
+    const sett_arg rows = sett_tile_rows(w);
+    x.rows = sett_value(b, sett_get(rows, 1));
+    if (t->o->grouped == SETT_GROUPED_CONTIGUOUS) {
+        x.first = sett_value(b, sett_get(rows, 0));
+        x.rows = sett_sub(x.rows, x.first);
+    }
+    return x;
+}
+
+sett_tensor *sett__wgmma_rows(const wgmma_place *x, sett_tensor *t)
+{
+    if (x->batch && sett_rank(t) == 3)
+        t = sett_slice(t, ALL, ALL, x->batch);
+    return x->first ? sett_domain_offset(t, x->first, 0) : t;
+}
+
 /* Box number i of a tile's rows of A or B: of a matrix of so many boxes, and the last one of these where it lies outside, as a box
  * outside takes longer than one inside; what it brings is never stored. */
 static sett_tensor *box_at(const wgmma_parts *t, sett_tensor *rows, int box, sett_arg i, sett_val *extent)
@@ -22,24 +45,28 @@ typedef struct loads {
 } loads;
 
 /* In a cluster each block loads one half of A's boxes for both. */
-static loads loads_of_a(sett_build *b, const wgmma_parts *t, sett_arg m)
+static loads loads_of_a(sett_build *b, const wgmma_parts *t, const wgmma_place *p)
 {
     const int box = box_of_a(t->o), boxes = t->o->tuning.bm / box;
     loads x = {.n = boxes / cluster_of(t->o)};
     sett_val *rank = cluster_of(t->o) == 2 ? sett_block_idx_in_cluster(b) : NULL;
+    sett_tensor *rows = sett__wgmma_rows(p, sett_tma_tensor(t->ta));
+    const sett_arg m = sett_get(p->at, 0);
     for (int i = 0; i < x.n; i++) {
         sett_arg at = rank ? SETT_A(sett_add(sett_mul(rank, x.n), i)) : sett_arg_i(i);
-        x.from[i] = box_at(t, sett_tma_tensor(t->ta), box, sett_add(sett_mul(m, boxes), at), t->M);
+        x.from[i] = box_at(t, rows, box, sett_add(sett_mul(m, boxes), at), p->rows);
         x.to[i] = sett_local_tile(t->a, T(box, t->bk), T(at, 0));
     }
     return x;
 }
 
 /* Of .swiglu the first half of B's boxes is the gate's rows, and the others are those of up, which lie N rows further on in B. */
-static loads loads_of_b(const wgmma_parts *t, sett_arg n)
+static loads loads_of_b(const wgmma_parts *t, const wgmma_place *p)
 {
     const int boxes = t->o->tuning.bn / ROWS, gate = columns(t->o) / ROWS;
-    sett_tensor *rows = sett_tma_tensor(t->tb), *up = t->o->swiglu ? sett_domain_offset(rows, t->N, 0) : NULL;
+    sett_tensor *all = sett_tma_tensor(t->tb), *rows = p->batch ? sett_slice(all, ALL, ALL, p->batch) : all;
+    sett_tensor *up = t->o->swiglu ? sett_domain_offset(rows, t->N, 0) : NULL;
+    const sett_arg n = sett_get(p->at, 1);
     loads x = {.n = boxes};
     for (int i = 0; i < boxes; i++) {
         x.from[i] = box_at(t, i < gate ? rows : up, ROWS, sett_add(sett_mul(n, gate), i % gate), t->N);
@@ -54,9 +81,10 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_val *both = cluster_of(t->o) == 2 ? sett_const(b, SETT_I32, 3) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
-        sett_arg at = sett_tile_coord(w), range = k_range(b, t, w);
-        const loads x[] = {loads_of_a(b, t, sett_get(at, 0)), loads_of_b(t, sett_get(at, 1))};
-        sett_tensor *scales = t->sa ? sett_local_tile(sett_tma_tensor(t->tsa), T(t->o->tuning.bm, 1), T(sett_get(at, 0), ALL)) : NULL;
+        const wgmma_place at = sett__wgmma_place(b, t, w);
+        sett_arg range = k_range(b, t, w);
+        const loads x[] = {loads_of_a(b, t, &at), loads_of_b(t, &at)};
+        sett_tensor *scales = t->sa ? sett_local_tile(sett_tma_tensor(t->tsa), T(t->o->tuning.bm, 1), T(sett_get(at.at, 0), ALL)) : NULL;
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
@@ -136,6 +164,12 @@ static void skip(const wgmma_parts *t, sett_work_tile *w, sett_tensor *stages)
     sett_advance_to_next_work(w);
 }
 
+static void store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w)
+{
+    const wgmma_place at = sett__wgmma_place(b, t, w);
+    sett__wgmma_store(b, t, acc, group, &at);
+}
+
 void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
@@ -166,9 +200,9 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
             sett_order_arrive(turn);
         if (o->stream_k)
             sett_if (b, meet(b, t, g.acc, group, w, range))
-                sett__wgmma_store(b, t, g.acc, group, sett_tile_coord(w));
+                store(b, t, g.acc, group, w);
         else
-            sett__wgmma_store(b, t, g.acc, group, sett_tile_coord(w));
+            store(b, t, g.acc, group, w);
         sett_advance_to_next_work(w);
         if (turn)
             skip(t, w, g.stages);

@@ -11,9 +11,9 @@ static int each_of(const sett_gemm_wgmma_options *o)
 /* Number j of such parts of a partition of the copy to shared memory. */
 static sett_tensor *part_of(const sett_gemm_wgmma_options *o, sett_tensor *t, int j)
 {
-    if (bytes_of(o->c) == 2)
-        return sett_slice(t, T(ALL, j), 0, 0);
-    return o->tuning.bm == 8 ? sett_slice(t, ALL, 0, 0) /* its mode of parts is no mode */ : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
+    if (bytes_of(o->c) != 2 && o->tuning.bm == 8) /* there is one, and no mode of them */
+        return sett_slice(t, ALL, 0, 0);
+    return bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
 }
 
 /* A part of a tile: what its epilogue is given. Tensors are taken as (N,M) here. */
@@ -21,6 +21,7 @@ typedef struct place {
     sett_epilogue_tile base;
     const sett_gemm_wgmma_options *o;
     sett_thr_copy *thread; /* of the copy from registers to the tile */
+    const wgmma_place *at;
     sett_arg tiler, tile;
     int part;
 } place;
@@ -29,7 +30,7 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 {
     const place *p = (const place *)base;
     (void)site;
-    return part_of(p->o, sett_partition_S(p->thread, sett_local_tile(sett_select(whole, 1, 0), p->tiler, p->tile)), p->part);
+    return part_of(p->o, sett_partition_S(p->thread, sett_local_tile(sett_select(sett__wgmma_rows(p->at, whole), 1, 0), p->tiler, p->tile)), p->part);
 }
 
 /* Number j of such sums, of registers as the copy to shared memory has them. */
@@ -63,33 +64,70 @@ static sett_tensor *rows_of(sett_build *b, const sett_gemm_wgmma_options *o, set
     return bytes_of(o->c) == 2 ? sett_retile(to, rows) : rows;
 }
 
+/* Block number `block` of 64 columns, sC, to C by TMA, which leaves out what lies past the edges. One warp does. */
+static void store_boxes(const wgmma_parts *t, sett_tensor *sC, const wgmma_place *p, sett_val *block)
+{
+    const int bm = t->o->tuning.bm, panel = panel_of(t->o);
+    sett_tensor *gC = sett_local_tile(sett__wgmma_rows(p, sett_tma_tensor(t->tc)), T(bm, ROWS), T(sett_get(p->at, 0), block));
+    for (int j = 0; j < ROWS / panel; j++)
+        sett_tma_store(t->tc, sett_local_tile(sC, T(bm, panel), T(0, j)), sett_local_tile(gC, T(bm, panel), T(0, j)));
+}
+
+/* The same of a tile where the rows of its group end, by the threads of a warp group, 16 bytes each. */
+static void store_rows(sett_build *b, const wgmma_parts *t, sett_tensor *sC, const wgmma_place *p, sett_val *block)
+{
+    const int vec = 16 / bytes_of(t->o->c), each = ROWS / vec;
+    sett_tensor *C = sett__wgmma_rows(p, t->terms->to.C);
+    sett_val *first = sett_value(b, sett_mul(sett_get(p->at, 0), t->o->tuning.bm)), *columns = sett_floordiv(t->N, vec);
+    sett_for (b, i, sett_mod(sett_thread_idx(b, 0), GROUP), sett_mul(sett_sub(p->rows, first), each), GROUP) {
+        sett_val *row = sett_floordiv(i, each), *at = sett_mod(i, each), *column = sett_add(sett_mul(block, each), at);
+        sett_if (b, sett_lt(column, columns))
+            sett_store(sett_local_tile(C, T(1, vec), T(sett_add(first, row), column)), sett_load(sett_local_tile(sC, T(1, vec), T(row, at))));
+    }
+}
+
+/* What the epilogue reads and writes is that of the tile's batch or group. */
+static void move_terms(sett_build *b, const wgmma_parts *t, const wgmma_place *p)
+{
+    if (!p->batch)
+        return;
+    sett__terms_of(t->terms, t->product, p->batch);
+    t->terms->extent = sett_tuple(b, p->first ? sett_add(p->first, p->rows) : p->rows, t->N);
+}
+
 /* What a warp group has of the tile, 64 columns at a time: threads write them, and one begins their copy, when the one of the last tile has
  * read the place. What lies past the edges is left out. */
-void sett__wgmma_store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, sett_arg at)
+void sett__wgmma_store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const wgmma_place *p)
 {
     const sett_gemm_wgmma_options *o = t->o;
     const sett_dtype d = o->c;
-    const int bm = o->tuning.bm, panel = panel_of(o), blocks = columns(o) / ROWS, mine = blocks / sharing(o), each = each_of(o);
+    const sett_arg at = p->at;
+    const int bm = o->tuning.bm, blocks = columns(o) / ROWS, mine = blocks / sharing(o), each = each_of(o);
     sett_copy_atom *move = bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, true) : sett_copy_universal(b, d, sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1));
     sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
-    sett_val *warp = sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4);
+    sett_val *stores = sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4), 0), *whole = NULL;
+    if (o->grouped)
+        whole = sett_ge(p->rows, sett_mul(sett_add(sett_get(at, 0), 1), bm));
+    move_terms(b, t, p);
     for (int i = 0; i < mine; i++) {
         sett_val *block = o->tuning.ping_pong ? sett_const(b, SETT_I32, i) : sett_add(group, i * groups_of(o)); /* of the tile, 64 columns */
         sett_tensor *part[] = {acc, NULL}, *sC = sett_slice(t->c, ALL, ALL, o->tuning.ping_pong ? sett_add(sett_mul(group, blocks), i) : block);
         part[0] = rows_of(b, o, to, acc, i);
         if (o->swiglu)
             part[1] = rows_of(b, o, to, acc, i + mine);
-        place here = {.base = {.b = b, .partition = partition, .same_rows = 28 /* lane / 4 is a column of C */}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
+        place here = {.at = p, .base = {.b = b, .batch = p->batch, .partition = partition, .same_rows = 28 /* lane / 4 is a column of C */}, .o = o, .thread = to, .tiler = sett_tuple(b, ROWS, bm), .tile = sett_tuple(b, sett_add(sett_mul(sett_get(at, 1), blocks), block), sett_get(at, 0))};
         sett_tma_store_wait_read(b, mine - 1);
         sett_barrier(b, sett_add(group, 1), GROUP);
         fill_columns(b, t, r2s, &here, part, sett_select(sC, 1, 0));
         sett_fence_view_async_shared(b);
         sett_barrier(b, sett_add(group, 1), GROUP);
-        sett_tensor *gC = sett_local_tile(sett_tma_tensor(t->tc), T(bm, ROWS), T(sett_get(at, 0), sett_add(sett_mul(sett_get(at, 1), blocks), block)));
-        sett_if (b, sett_eq(warp, 0))
-            for (int j = 0; j < ROWS / panel; j++)
-                sett_tma_store(t->tc, sett_local_tile(sC, T(bm, panel), T(0, j)), sett_local_tile(gC, T(bm, panel), T(0, j)));
+        sett_val *number = sett_value(b, sett_add(sett_mul(sett_get(at, 1), blocks), block)); /* of all columns' */
+        sett_if (b, whole ? sett_and(stores, whole) : stores)
+            store_boxes(t, sC, p, number);
+        if (whole)
+            sett_if (b, sett_not(whole))
+                store_rows(b, t, sC, p, number);
         sett_tma_store_commit(b);
     }
 }

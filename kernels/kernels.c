@@ -106,7 +106,8 @@ const sett_family_word sett__words[SETT__N_WORDS] = {{"op", "add", SETT_ADD}, {"
     {"op", "floordiv", SETT_FLOORDIV}, {"op", "mod", SETT_MOD}, {"op", "min", SETT_MIN}, {"op", "max", SETT_MAX}, {"op", "and", SETT_AND}, {"op", "or", SETT_OR},
     {"op", "xor", SETT_XOR}, {"op", "shl", SETT_SHL}, {"op", "shr", SETT_SHR}, {"op", "pow", SETT_POW}, {"op", "atan2", SETT_ATAN2}, {"op", "copysign", SETT_COPYSIGN},
     {"op", "fmin", SETT_FMIN}, {"op", "fmax", SETT_FMAX}, {"activation", "none", SETT_ACTIVATION_NONE}, {"activation", "relu", SETT_ACTIVATION_RELU},
-    {"activation", "gelu", SETT_ACTIVATION_GELU}, {"activation", "gelu_tanh", SETT_ACTIVATION_GELU_TANH}, {"activation", "silu", SETT_ACTIVATION_SILU}};
+    {"activation", "gelu", SETT_ACTIVATION_GELU}, {"activation", "gelu_tanh", SETT_ACTIVATION_GELU_TANH}, {"activation", "silu", SETT_ACTIVATION_SILU},
+    {"grouped", "none", SETT_GROUPED_NONE}, {"grouped", "contiguous", SETT_GROUPED_CONTIGUOUS}, {"grouped", "masked", SETT_GROUPED_MASKED}};
 
 /* 90 of "sm_90a", 0 of "cpu". */
 static int sm_of(const char *target)

@@ -45,7 +45,7 @@ enum { SETT__N_RENAMED = 4 };
 extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
 
 /* Names of options' values, of all families likewise. */
-enum { SETT__N_WORDS = 23 };
+enum { SETT__N_WORDS = 26 };
 extern const sett_family_word sett__words[SETT__N_WORDS];
 
 /* A member of .tuning, which manifests know by its own name alone. */

@@ -135,7 +135,13 @@ static bool takes_tma(const sett_product_problem *p, const char *target)
     const bool lies = align_in(p) == ALIGN && align_out(p) == ALIGN && (int64_t)p->n * bytes_of(p->d) % ALIGN == 0;
     const int64_t limit = INT32_MAX;
     const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
-    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->batch <= 1;
+    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k;
+}
+
+/* May K be dealt to several workers? Batches have many tiles. */
+static bool streams(const sett_product_problem *p)
+{
+    return !p->batch_invariant && p->batch <= 1;
 }
 
 /* What sett_gemm_few_rows takes, on any target. */
@@ -153,12 +159,12 @@ static const int heights[] = {16, 64, 256, 0};
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
-    product_facts f = {.device = sett__device_of(90), .n = p->n, .streams = !p->batch_invariant, .few = takes_few(p) ? FEW : 0};
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = streams(p), .few = takes_few(p) ? FEW : 0};
     f.multiprocessors = f.device->multiprocessors;
     f.k_tiles = ((int64_t)p->k * bytes_of(p->dtype) + LINE - 1) / LINE;
-    f.bytes_a = (int64_t)p->k * bytes_of(p->dtype);
-    f.bytes_b = ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
-    f.bytes_d = (int64_t)p->n * bytes_of(p->d) * (1 + p->residual);
+    f.bytes_a = f.batches * p->k * bytes_of(p->dtype);
+    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
+    f.bytes_d = f.batches * p->n * bytes_of(p->d) * (1 + p->residual);
     sett__product_tiles(&f, p->swiglu, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
@@ -170,7 +176,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = !p->batch_invariant && !f.tile[i].ping_pong,
+                .residual = p->residual, .stream_k = streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1,
                 .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
@@ -245,7 +251,7 @@ static const sett_gemm_wgmma_options *wgmma_of(const sett_product *x, int i)
 /* Slots that a worker has, and bytes of the sums of all workers of the largest tile. */
 static void take_workspace(sett_product *x)
 {
-    for (int i = 0; x->by_tma && !x->p.batch_invariant && i < x->n_tiles; i++) {
+    for (int i = 0; x->by_tma && streams(&x->p) && i < x->n_tiles; i++) {
         const size_t sums = sizeof(float) * (size_t)wgmma_of(x, i)->tuning.bm * (size_t)wgmma_of(x, i)->tuning.bn * (size_t)x->facts.multiprocessors;
         x->workspace = sums > x->workspace ? sums : x->workspace;
     }

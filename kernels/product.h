@@ -11,7 +11,8 @@ typedef struct product_facts {
     const device *device;
     int multiprocessors;
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
-    int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D */
+    int64_t batches;        /* 1 or more */
+    int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
     bool streams;           /* K may be dealt to several workers */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;

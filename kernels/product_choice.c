@@ -93,7 +93,7 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         const struct product_tile *t = &f->tile[i];
         if (low && (t->bm != low || t->columns > FEW_BN))
             continue;
-        const int64_t tiles = ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
+        const int64_t tiles = f->batches * ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);
         consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
         if (!f->streams || t->ping_pong)

@@ -64,7 +64,7 @@ SETT_TEST_GPU=1 "$b/golden" tests/golden/numeric tests/golden/tensorssa tests/go
 # Each example checks itself. What the CPU engine gives has the same bits, but where the hardware's approximations are in it; autotune has
 # other sizes there, and graphs nothing.
 part examples
-others=" attention layer_norm library rms_norm silu_mul softmax autotune capture "
+others=" attention layer_norm library moe rms_norm silu_mul softmax autotune capture "
 for e in "$b"/examples/*; do
     [ -x "$e" ] || continue
     EXAMPLE_BITS=1 "$e" >"$SETT_CACHE_DIR/gpu" || { echo "$e: FAILED" && bad=1; }

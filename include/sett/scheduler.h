@@ -48,8 +48,19 @@
  *
  * A worker that begins at K tile 0 owns the tile: it adds what workers this + step ... last leave in memory,
  * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does
- * that at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU starts
- * first: no cluster waits for one that has not begun. */
+ * that at most once a launch, before all else. Owners wait for clusters of smaller index alone, which a GPU
+ * starts first: no cluster waits for one that has not begun.
+ *
+ * .counts, .offsets: groups, as of a mixture of experts, whose rows a kernel alone knows. .tiles is
+ * T(m, n, groups) then, of which m is the most rows of tiles that a group may have, and .rows says how many
+ * rows a tile has. One of two tensors of Int32 in memory tells each group's rows: .counts (groups), or
+ * .offsets (groups + 1), where they begin among all, and where the last ones end. A group has
+ * ceil(rows / .rows) x n tiles, of none where it has no rows, and the tiles of all groups follow each other.
+ * They are read when a work tile is made and when it advances, all groups once by each work tile.
+ *
+ *     sett_arg rows = sett_tile_rows(w);              T(first, end) of the group; of .counts T(0, count)
+ *
+ * sett_tile_coord is (m,n,group), of which m counts from the group's first row. */
 typedef enum sett_raster { SETT_RASTER_M, SETT_RASTER_N } sett_raster;
 typedef struct sett_scheduler sett_scheduler;
 typedef struct sett_work_tile sett_work_tile;
@@ -59,6 +70,8 @@ typedef struct sett_scheduler_args {
     int swizzle;
     sett_raster raster;
     sett_arg k_tiles, streamed, together;
+    const sett_tensor *counts, *offsets;
+    int rows, reserved; /* reserved: 0 */
 } sett_scheduler_args;
 SETT_API sett_scheduler *sett_tile_scheduler_at(sett_site, sett_build *, const sett_scheduler_args *);
 #define sett_tile_scheduler(b, ...) \
@@ -85,6 +98,9 @@ SETT_API sett_arg sett_tile_k_range_at(sett_site, const sett_work_tile *);
 #define sett_tile_k_range(w) sett_tile_k_range_at(SETT_HERE, w)
 SETT_API sett_arg sett_tile_workers_at(sett_site, const sett_work_tile *);
 #define sett_tile_workers(w) sett_tile_workers_at(SETT_HERE, w)
+/* Of a scheduler with .counts or .offsets, see above; Int32 each. */
+SETT_API sett_arg sett_tile_rows_at(sett_site, const sett_work_tile *);
+#define sett_tile_rows(w) sett_tile_rows_at(SETT_HERE, w)
 
 #endif /* __cplusplus */
 #endif

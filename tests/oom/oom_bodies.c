@@ -198,6 +198,7 @@ void oom_rings(sett_build *b, const void *user)
     sett_cluster(b, 2);
     sett_scheduler *s = sett_tile_scheduler(b, .tiles = T(5, 3), .clusters = SETT_A(1), .swizzle = 2);
     sett_grid(b, sett_scheduler_grid(s));
+    sett_tile_rows(sett_initial_work_tile(sett_tile_scheduler(b, .tiles = T(5, 3, 2), .clusters = SETT_A(1), .counts = sett_param(b, "counts", SETT_I32, sett_make_layout(b, T1(2))), .rows = 8)));
     sett_tensor *ring = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(32, 2)), 16);
     sett_pipeline *pipe = sett_pipeline_async(b, .stages = 2, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1), .defer_sync = true);
     sett_pipeline *order = sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(1), .defer_sync = true);

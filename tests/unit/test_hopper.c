@@ -22,7 +22,8 @@ static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT
     {.ab = SETT_BF16, .bn = 256, .bm = 120}, {.ab = SETT_BF16, .c = SETT_F32, .bn = 64, .bm = 200},
     {.ab = SETT_BF16, .bn = 128, .bm = 128, .ping_pong = 1}, {.ab = SETT_F8E4M3FN, .c = SETT_F16, .scaled = 1, .bn = 64, .bm = 96, .residual = 1, .ping_pong = 1},
     {.ab = SETT_F16, .bn = 128, .swiglu = 1, .bm = 64, .ping_pong = 1},
-    {.ab = SETT_BF16, .c = SETT_F32, .bn = 64, .bm = 8}, {.ab = SETT_F8E4M3FN, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128, .bm = 8}};
+    {.ab = SETT_BF16, .c = SETT_F32, .bn = 64, .bm = 8}, {.ab = SETT_F8E4M3FN, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128, .bm = 8},
+    {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .bn = 64, .bm = 8}};
 
 static void check_wgmma(const product *p, size_t m, size_t n, size_t k, size_t more)
 {

@@ -88,6 +88,16 @@ START_TEST(every_number_of_rows)
 }
 END_TEST
 
+/* Batches that TMA takes, with what lies between them. */
+START_TEST(batches)
+{
+    for (int i = 0; i < 4; i++) {
+        const problem p = {.o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_BF16, .batched = 1, .scaled = i == 1, .swiglu = i == 2, .residual = i == 3, .align = 16, .align_c = 16}, .m = 20 + 37 * (size_t)i, .n = 144, .k = 136, .l = 3, .more = i % 2};
+        check_product(&p, NULL);
+    }
+}
+END_TEST
+
 static const sett_dtype inputs[] = {SETT_F16, SETT_BF16, SETT_F8E4M3FN, SETT_F8E5M2, SETT_I8, SETT_F32};
 static unsigned draw(unsigned n)
 {
@@ -174,7 +184,7 @@ END_TEST
 START_TEST(choices)
 {
     static const int shapes[][2] = {{1280, 8192}, {8192, 1024}, {2112, 7168}, {24576, 1536}, {7168, 16384}, {37888, 3584}, {64, 64}, {8, 100000}, {100000, 8}};
-    product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .streams = true};
+    product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .batches = 1, .streams = true};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
         f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
@@ -207,7 +217,8 @@ START_TEST(kernels_of_a_problem)
         {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, NULL, 8, sett_gemm_wgmma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 4096, .swiglu = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_80", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4095, .k = 4096}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4095}, "sm_90a", 0, sett_gemm_mma},
-        {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma}};
+        {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma},
+        {{.dtype = SETT_BF16, .n = 4096, .k = 128, .batch = 3}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 128, .batch = 3, .batch_a = 4, .align = 8}, "sm_90a", 0, sett_gemm_mma}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         sett_product_kernel k[SETT_PRODUCT_KERNELS];
         sett_product_problem p = of[i].p;
@@ -215,6 +226,8 @@ START_TEST(kernels_of_a_problem)
         const int n = sett_product_kernels(&p, of[i].target, k, &err);
         ck_assert_msg(n > 0, "%s", err.text);
         ck_assert(n <= SETT_PRODUCT_KERNELS && (!of[i].n || n == of[i].n));
+        for (int j = 0; j < n; j++)
+            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1)));
         for (int j = 0; j < n; j++)
             ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
     }
@@ -375,6 +388,7 @@ Suite *product_suite(void)
     tcase_add_test(t, kernels_of_a_problem);
     tcase_add_test(t, explained);
     tcase_add_test(t, batch_invariant);
+    tcase_add_test(t, batches);
     tcase_add_test(t, extents_of_0);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, refused_at_a_run);

@@ -150,7 +150,8 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_mbarrier_wait_at "ta", sett_mbarrier_wait(T_(0), A(1))
 #define HAND_sett_pipeline_at "lvv", \
     sett_pipeline_async(b, .stages = 2, .producers = SETT_THREADS(1), .consumers = SETT_THREADS(1), .cluster_layout = L(0), .commit_to = V(1), .release_to = V(2))
-#define HAND_sett_tile_scheduler_at "aa", sett_tile_scheduler(b, .tiles = A(0), .clusters = A(1))
+#define HAND_sett_tile_scheduler_at "aaaaatt", \
+    sett_tile_scheduler(b, .tiles = A(0), .clusters = A(1), .k_tiles = A(2), .streamed = A(3), .together = A(4), .counts = T_(5), .offsets = T_(6))
 #define HAND_sett_sym_at "", sett_sym(b, "M")
 #define HAND_sett_param_marked_at "", \
     sett_param_marked_at(SETT_HERE, b, "Y", &(sett_param_marked_args){.size = sizeof(sett_param_marked_args)})

@@ -80,6 +80,21 @@ typedef struct sett_gemm_terms {
  *              else 2. left has an element for each slot, 0 before the first launch and after each; partial
  *              has bm x bn elements for each block of a worker. What the workers of one tile left is added
  *              in order of K, so that results are the same from run to run
+ *   .grouped   products of groups of rows, each with a B of its own, in one launch, as of a mixture of
+ *              experts. How many rows a group has stands on the device: from 0 on, of each another number.
+ *              B is (N,K,G), and so are SB and BIAS (N,G). Behind B stands a table of Int32:
+ *              contiguous: OFFSETS (G+1). A, R, C and AUX have the rows of all groups behind each other,
+ *              M of them: rows OFFSETS[g] to OFFSETS[g + 1] - 1 are of group g. OFFSETS do not fall
+ *              masked: COUNTS (G), each 0 to M. A is (M,K,G), R, C and AUX (M,N,G), SA and rows' AMAX (M,G):
+ *              the first COUNTS[g] rows of matrix g are of group g
+ *              Rows of C, AUX and AMAX that are of no group are not written. The bits of a row depend neither
+ *              on other rows and groups nor on the tile. No .stream_k. Tiles of a group, those of the same
+ *              rows of B, are computed at the same time. ceil(M / bm) x tiles of N x G is at most 2147418112.
+ *              Of an epilogue of the caller's, tensors (M,N,G) are those of groups (batches), and the last
+ *              tile of a group shows it sums of rows behind the group's, which are not stored
+ *   .batched   L products of one shape: A (M,K,L), B (N,K,L), and so on as of sett_gemm_mma; strides from one
+ *              to the next are the symbols LA2, LB2, LR2, LC2 and LAUX2, as those of groups are. All may span
+ *              more than 2^31 elements then, which holds of .grouped too
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine:
  * SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {
@@ -89,11 +104,17 @@ typedef struct sett_gemm_wgmma_tuning {
     int clusters; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once */
     int m, n;     /* M and N of most launches, 0: large; bm and bn are chosen by them where they are 0. A
                    * launch with another M or N gives the same results, and may be slower.
-                   * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel */
+                   * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel. Of
+                   * .grouped m is the rows that most groups have */
     int cluster;  /* 2: two blocks, beside each other, share A, by multicast; 1: blocks by themselves */
     int ping_pong; /* 1: each warp group has a tile of its own, so that one stores while the other multiplies:
                     * for a small K; not with .stream_k */
 } sett_gemm_wgmma_tuning;
+typedef enum sett_grouped {
+    SETT_GROUPED_NONE,
+    SETT_GROUPED_CONTIGUOUS, /* rows of all groups behind each other */
+    SETT_GROUPED_MASKED      /* a matrix for each group, of which the first rows count */
+} sett_grouped;
 typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
@@ -109,6 +130,8 @@ typedef struct sett_gemm_wgmma_options {
     int promote;           /* 1: of fp8, sums of 128 of K are added in Float32 */
     int block_scales;      /* 1: of fp8, a scale of each row of A and 128 of K, and of 128 x 128 of B. It
                             * makes .promote 1 */
+    sett_grouped grouped;  /* rows of A are those of groups, each with a B of its own; no .stream_k */
+    int batched;           /* 1: operands have a last mode of batches, L; no .grouped */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;

@@ -17,9 +17,9 @@
  * Which kernel a run takes, and how K is dealt to the multiprocessors, a model of the device says from M
  * alone, in less than a microsecond; it measures nothing.
  *
- * On sm_90a kernels are sett_gemm_wgmma's; on other targets, and for operands that no TMA takes, they are
- * sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes the problem and
- * .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are. */
+ * On sm_90a kernels are sett_gemm_wgmma's, of batches too; on other targets, and for operands that no TMA
+ * takes, they are sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes
+ * the problem and .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are. */
 #ifndef SETT_KERNELS_PRODUCT_H
 #define SETT_KERNELS_PRODUCT_H
 #include <sett/kernels/gemm.h>
