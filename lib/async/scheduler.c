@@ -1,45 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent clusters that take tile after tile. Numbers of tiles are numbers of clusters of tiles here, until a block asks for its
  * own coordinates. */
-#include "async.h"
-#include <sett/divmod.h>
-#include <sett/tuple.h>
-
-enum { M, N, L, MODES, MOST_TILES = INT32_MAX - 65535 }; /* and as many again as a grid has in z are an Int32 */
-struct sett_scheduler {
-    sett__head head;
-    sett_arg extent[MODES], all; /* of the problem, in clusters; all of them */
-    sett_arg clusters;
-    sett_arg k_tiles, streamed, together; /* of .streams alone */
-    bool streams;
-    const sett_tensor *counts, *offsets; /* one of them, of groups; else NULL */
-    int64_t rows;                        /* of a cluster's tiles, of groups */
-    int64_t cluster[2];
-    int swizzle;
-    sett_raster raster;
-};
-struct sett_work_tile {
-    sett__head head;
-    const sett_scheduler *s;
-    sett_tensor *at; /* which, of all; in registers, as what follows */
-    sett_tensor *from; /* its first K tile; NULL unless tiles are streamed */
-    sett_tensor *rest; /* K tiles of this worker's share from there on; 0: it is a whole tile */
-    sett_tensor *group; /* of groups: which, and .at counts from its first tile on; else NULL */
-    sett_tensor *first, *end; /* its rows */
-};
-
-static sett_arg op(const sett__ctx *c, sett_binary_op what, sett_arg x, sett_arg y)
-{
-    return sett_index_at(c->site, c->func, what, x, y);
-}
-
-typedef struct pair { sett_arg quotient, rest; } pair;
-/* x / y and what is left; y is known at the launch. */
-static pair divide(const sett__ctx *c, sett_arg x, sett_arg y)
-{
-    sett_quot_rem r = sett_divmod_at(c->site, x, sett_fast_divmod_at(c->site, c->b, y));
-    return (pair){r.quotient, r.remainder};
-}
+#include "scheduler.h"
 
 /* ---- making one --------------------------------------------------------------------------------------- */
 static bool take_tiles(const sett__ctx *c, sett_scheduler *s, sett_arg tiles)
@@ -105,26 +67,6 @@ static bool take_stream(const sett__ctx *c, sett_scheduler *s, sett_arg k_tiles,
     return !c->b->error.status;
 }
 
-/* Groups, the last mode of the tiles, each with rows of its own, which a kernel alone knows. */
-static bool take_groups(const sett__ctx *c, sett_scheduler *s, const sett_scheduler_args *a)
-{
-    const sett_tensor *t = a->counts ? a->counts : a->offsets;
-    if (!t && !a->rows)
-        return true;
-    if ((a->counts && !sett__use_tensor(c->b, c->site, c->func, a->counts)) || (a->offsets && !sett__use_tensor(c->b, c->site, c->func, a->offsets)))
-        return false;
-    SETT__FAIL_IF(c->b, c->site, c->func, !t, false, SETT_E_ARGUMENT, ".rows without .counts or .offsets, which say how many rows each group has");
-    SETT__FAIL_IF(c->b, c->site, c->func, a->counts && a->offsets, false, SETT_E_ARGUMENT, ".counts and .offsets: one of them says how many rows each group has");
-    const char *name = a->counts ? ".counts" : ".offsets";
-    SETT__FAIL_IF(c->b, c->site, c->func, t->dtype != SETT_I32, false, SETT_E_DTYPE, "%s is %s, and is of i32", name, sett__tensor_text(c->b, t));
-    SETT__FAIL_IF(c->b, c->site, c->func, sett__arity(t->layout->shape) != 1, false, SETT_E_RANK, "%s is %s, and has one mode, of groups", name, sett__tensor_text(c->b, t));
-    SETT__FAIL_IF(c->b, c->site, c->func, a->rows < 1, false, SETT_E_RANGE, ".rows is %d: those of a tile, 1 or more", a->rows);
-    SETT__FAIL_IF(c->b, c->site, c->func, sett__arity(a->tiles) != MODES, false, SETT_E_RANK, ".tiles %s: with %s T(m, n, groups)", sett__arg_text(c->b, a->tiles), name);
-    SETT__FAIL_IF(c->b, c->site, c->func, s->streams, false, SETT_E_ARGUMENT, ".k_tiles with %s: tiles of groups are not streamed", name);
-    s->counts = a->counts, s->offsets = a->offsets, s->rows = a->rows * s->cluster[M];
-    return true;
-}
-
 sett_scheduler *sett_tile_scheduler_at(sett_site site, sett_build *b, const sett_scheduler_args *given)
 {
     enum { WIDEST = 64 };
@@ -143,7 +85,7 @@ sett_scheduler *sett_tile_scheduler_at(sett_site site, sett_build *b, const sett
         s->cluster[d] = b->cluster[d] ? b->cluster[d]->hi : 1;
     s->swizzle = a.swizzle ? a.swizzle : 1;
     s->raster = a.raster;
-    return take_tiles(&c, s, a.tiles) && take_clusters(&c, s, a.clusters) && take_stream(&c, s, a.k_tiles, a.streamed, a.together) && take_groups(&c, s, &a) ? s : poison;
+    return take_tiles(&c, s, a.tiles) && take_clusters(&c, s, a.clusters) && take_stream(&c, s, a.k_tiles, a.streamed, a.together) && sett__take_groups(&c, s, &a) ? s : poison;
 }
 
 sett_arg sett_scheduler_grid_at(sett_site site, const sett_scheduler *s)
@@ -161,11 +103,6 @@ sett_arg sett_scheduler_grid_at(sett_site site, const sett_scheduler *s)
 }
 
 /* ---- going through them ---------------------------------------------------------------------------------- */
-static sett_arg where(const sett__ctx *c, sett_arg test, sett_arg x, sett_arg y)
-{
-    return sett_arg_v(sett_where_at(c->site, test.u.v, x, y));
-}
-
 /* Teams of .together workers go through .together tiles at the same K tiles. */
 typedef struct share {
     sett_arg each, longer; /* K tiles of a team's share; how many teams have one more */
@@ -194,20 +131,9 @@ static share share_of(const sett__ctx *c, const sett_scheduler *s)
     return x;
 }
 
-static sett_tensor *keep(const sett__ctx *c, sett_arg x)
-{
-    return sett_var_at(c->site, c->b, SETT_I32, x);
-}
-
 static sett_arg first_whole(const sett__ctx *c, const share *x)
 {
     return op(c, SETT_ADD, x->streamed, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
-}
-
-static void end_region(sett_region *r)
-{
-    r->done = true; /* it was recorded */
-    sett_region_end(r);
 }
 
 /* The first of the K tiles of this worker's share, and how many; without a share its first whole tile. A launch that streams nothing
@@ -236,66 +162,6 @@ static void begin_stream(const sett__ctx *c, sett_work_tile *w)
     end_region(&streams);
 }
 
-static sett_val *kept(const sett__ctx *c, sett_tensor *t)
-{
-    sett_val *v = sett__get(c, t, sett_arg_i(0));
-    if (!c->b->error.status)
-        v->lo = 0;
-    return v;
-}
-
-static sett_val *is_group(const sett__ctx *c, const sett_work_tile *w)
-{
-    return sett_binary_at(c->site, c->func, SETT_LT, sett_arg_v(kept(c, w->group)), w->s->extent[L]);
-}
-
-/* Rows of tiles of its group, in clusters. */
-static sett_arg group_tiles(const sett__ctx *c, const sett_work_tile *w)
-{
-    const sett_arg rows = op(c, SETT_SUB, sett_arg_v(kept(c, w->end)), sett_arg_v(kept(c, w->first))), up = op(c, SETT_ADD, rows, sett_arg_i(w->s->rows - 1));
-    return op(c, SETT_FLOORDIV, op(c, SETT_MAX, up, sett_arg_i(0)), sett_arg_i(w->s->rows));
-}
-
-/* The rows of its group, where there is one. Those of .offsets begin where the ones before end. */
-static void read_group(const sett__ctx *c, const sett_work_tile *w)
-{
-    sett_region is = sett_if_begin(c->site, c->b, is_group(c, w));
-    const sett_arg g = sett_arg_v(kept(c, w->group)), zero = sett_arg_i(0);
-    if (w->s->offsets)
-        sett__set(c, w->first, sett_arg_v(kept(c, w->end)), zero);
-    sett_val *end = w->s->offsets ? sett__get(c, w->s->offsets, op(c, SETT_ADD, g, sett_arg_i(1))) : sett__get(c, w->s->counts, g);
-    if (!c->b->error.status)
-        sett__set(c, w->end, sett_arg_v(end), zero);
-    end_region(&is);
-}
-
-/* From a number that counts from the first tile of its group on to the same tile's group, which may be a later one. */
-static void find_group(const sett__ctx *c, const sett_work_tile *w)
-{
-    const sett_arg zero = sett_arg_i(0);
-    sett_region beyond = sett_while_begin(c->site, c->b);
-    const sett_arg tiles = op(c, SETT_MUL, group_tiles(c, w), w->s->extent[N]);
-    sett_val *later = sett_binary_at(c->site, c->func, SETT_GE, sett_arg_v(kept(c, w->at)), tiles);
-    sett_while_test(c->site, &beyond, sett_binary_at(c->site, c->func, SETT_AND, sett_arg_v(is_group(c, w)), sett_arg_v(later)));
-    if (!c->b->error.status) {
-        sett__set(c, w->at, op(c, SETT_SUB, sett_arg_v(kept(c, w->at)), tiles), zero);
-        sett__set(c, w->group, op(c, SETT_ADD, sett_arg_v(kept(c, w->group)), sett_arg_i(1)), zero);
-        read_group(c, w);
-    }
-    end_region(&beyond);
-}
-
-static void begin_groups(const sett__ctx *c, sett_work_tile *w)
-{
-    const sett_arg zero = sett_arg_i(0);
-    w->at = keep(c, sett_arg_v(sett_block_idx_at(c->site, c->b, 2)));
-    w->group = keep(c, zero);
-    w->first = keep(c, zero);
-    w->end = keep(c, w->s->offsets ? sett_arg_v(sett__get(c, w->s->offsets, zero)) : zero);
-    read_group(c, w);
-    find_group(c, w);
-}
-
 sett_work_tile *sett_initial_work_tile_at(sett_site site, const sett_scheduler *s)
 {
     sett__ctx c = {NULL, site, "sett_initial_work_tile"};
@@ -306,7 +172,7 @@ sett_work_tile *sett_initial_work_tile_at(sett_site site, const sett_scheduler *
     if (s->streams)
         begin_stream(&c, w);
     else if (s->counts || s->offsets)
-        begin_groups(&c, w);
+        sett__begin_groups(&c, w);
     else
         w->at = keep(&c, sett_arg_v(sett_block_idx_at(site, c.b, 2)));
     return c.b->error.status ? (sett_work_tile *)&c.b->poison->atom : w;
@@ -375,7 +241,7 @@ void sett_advance_to_next_work_at(sett_site site, sett_work_tile *w)
     if (!c.b->error.status)
         sett__set(&c, w->at, next, sett_arg_i(0));
     if (w->group)
-        find_group(&c, w);
+        sett__find_group(&c, w);
 }
 
 sett_val *sett_is_valid_tile_at(sett_site site, const sett_work_tile *w)
@@ -383,7 +249,7 @@ sett_val *sett_is_valid_tile_at(sett_site site, const sett_work_tile *w)
     sett__ctx c = {NULL, site, "sett_is_valid_tile"};
     if (!begin(&c, w))
         return sett__poison_val(c.b);
-    return w->group ? is_group(&c, w) : sett_binary_at(site, c.func, SETT_LT, sett_arg_v(number_of(&c, w)), w->s->all);
+    return w->group ? sett__is_group(&c, w) : sett_binary_at(site, c.func, SETT_LT, sett_arg_v(number_of(&c, w)), w->s->all);
 }
 
 /* The same of what a kernel alone knows. */
@@ -425,7 +291,7 @@ sett_arg sett_tile_coord_at(sett_site site, const sett_work_tile *w)
         plane.quotient = sett_arg_v(kept(&c, w->group));
     else if (!sett__is_int(s->extent[L], 1))
         plane = divide(&c, i, sett__mul(&c, s->extent[M], s->extent[N]));
-    const sett_arg extent[] = {w->group ? group_tiles(&c, w) : s->extent[M], s->extent[N]};
+    const sett_arg extent[] = {w->group ? sett__group_tiles(&c, w) : s->extent[M], s->extent[N]};
     pair at = place(&c, plane.rest, extent[along], extent[across], s->swizzle, w->group && along == M ? divide_slowly : divide);
     kid[along] = at.quotient;
     kid[across] = at.rest;

@@ -3,9 +3,9 @@
 #define SETT_SHORT
 #include "tests/rig/kernels_rig.h"
 
-enum { GROUPS = 9, TALL = 5, GROUP_N = 7 };
+enum { GROUPS = 23, TALL = 5, GROUP_N = 7 };
 typedef struct grouping { int x, y, swizzle, raster, clusters, rows; bool offsets; } grouping;
-static const int group_rows[GROUPS] = {0, 1, 0, 0, 30, 8, 17, 0, 31};
+static const int group_rows[GROUPS] = {0, 1, 0, 0, 30, 8, 17, 0, 31, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 5, 0, 0};
 static int32_t group_table[GROUPS + 1];
 
 /* At each tile of a group, which of all clusters of tiles it was of; elsewhere -1. Behind them, the rows that its group was said to have. */
