@@ -132,7 +132,9 @@ static void block_scales(const product *p, outputs *o)
     enum { BLOCK = 128, TMA = 16 };
     sett_val *k = sett_floordiv(sett_add(sett_sym(p->b, "K"), BLOCK - 1), BLOCK), *n = sett_floordiv(sett_add(p->N, BLOCK - 1), BLOCK);
     o->SA = sett__operand(p, "SA", SETT_F32, TMA, p->M, k, SETT_MN_MAJOR);
-    o->SB = sett__operand(p, "SB", SETT_F32, sett_dtype_bits(SETT_F32) / 8, p->of.swiglu ? sett_mul(n, 2) : n, k, SETT_K_MAJOR);
+    product of_columns = *p;
+    of_columns.L = kinds_of_columns(p);
+    o->SB = sett__operand(&of_columns, "SB", SETT_F32, sett_dtype_bits(SETT_F32) / 8, p->of.swiglu ? sett_mul(n, 2) : n, k, SETT_K_MAJOR);
 }
 
 outputs sett__outputs(const product *p)

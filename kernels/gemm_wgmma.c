@@ -102,10 +102,6 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "ping_pong", tune->ping_pong, 0, 1);
     if (tune->ping_pong && (o->stream_k || o->promote || o->block_scales))
         REFUSE(c, ".ping_pong is 1: then .%s is 0", o->stream_k ? "stream_k" : o->promote ? "promote" : "block_scales");
-    if (tune->ping_pong && o->grouped)
-        REFUSE(c, ".ping_pong is 1: with .grouped it is 0");
-    if (o->block_scales && (o->grouped || o->batched))
-        REFUSE(c, ".block_scales is 1: with .%s it is 0", o->grouped ? "grouped" : "batched");
     check_promotion(o, c);
     if (o->grouped && o->batched)
         REFUSE(c, ".batched is 1: with .grouped it is 0, as groups have rows of their own");

@@ -118,5 +118,5 @@ void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);
 void sett__wgmma_products(sett_build *, const wgmma_parts *, const wgmma_group *, sett_tensor *sums, bool first);
 /* .promote: the registers that it needs; the sums of K tiles [from, to) of the tile at (m,n). */
 void sett__wgmma_begin_promoted(sett_build *, const wgmma_parts *, wgmma_group *);
-void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *, sett_arg at, sett_val *from, sett_val *n);
+void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *, sett_val *from, sett_val *n);
 #endif

@@ -84,7 +84,7 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
         const wgmma_place at = sett__wgmma_place(b, t, w);
         sett_arg range = k_range(b, t, w);
         const loads x[] = {loads_of_a(b, t, &at), loads_of_b(t, &at)};
-        sett_tensor *scales = t->sa ? sett_local_tile(sett_tma_tensor(t->tsa), T(t->o->tuning.bm, 1), T(sett_get(at.at, 0), ALL)) : NULL;
+        sett_tensor *scales = t->sa ? sett_local_tile(sett__wgmma_rows(&at, sett_tma_tensor(t->tsa)), T(t->o->tuning.bm, 1), T(sett_get(at.at, 0), ALL)) : NULL;
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
@@ -164,6 +164,12 @@ static void skip(const wgmma_parts *t, sett_work_tile *w, sett_tensor *stages)
     sett_advance_to_next_work(w);
 }
 
+static void promote(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const sett_work_tile *w, sett_val *from, sett_val *n)
+{
+    const wgmma_place at = sett__wgmma_place(b, t, w);
+    sett__wgmma_promoted(b, t, g, &at, from, n);
+}
+
 static void store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w)
 {
     const wgmma_place at = sett__wgmma_place(b, t, w);
@@ -193,7 +199,7 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
         sett_pipeline_state_set(g.get, sett_at(g.stages, 0));
         sett_set(g.stages, sett_add(sett_at(g.stages, 0), n), 0);
         if (o->promote)
-            sett__wgmma_promoted(b, t, &g, sett_tile_coord(w), from, n);
+            promote(b, t, &g, w, from, n);
         else
             multiply(b, t, &g, n);
         if (turn)

@@ -22,7 +22,7 @@ typedef struct scales {
     sett_tensor *column[CHUNKS]; /* (k) */
 } scales;
 
-static scales scales_of_b(const wgmma_parts *t, const wgmma_group *g, sett_arg at)
+static scales scales_of_b(const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p)
 {
     const sett_gemm_wgmma_options *o = t->o;
     const int blocks = columns(o) / ROWS, mine = blocks / groups_of(o);
@@ -30,10 +30,11 @@ static scales scales_of_b(const wgmma_parts *t, const wgmma_group *g, sett_arg a
     if (!t->sa)
         return x;
     sett_val *all = sett_floordiv(sett_add(t->N, SCALED - 1), SCALED);
+    sett_tensor *SB = p->batch ? sett_slice(t->SB, ALL, ALL, p->batch) : t->SB;
     for (int i = 0; i < high_of(o); i++) {
-        sett_val *rows = sett_add(sett_mul(sett_get(at, 1), blocks), sett_add(g->number, i % mine * groups_of(o))); /* of the product, 64 columns */
+        sett_val *rows = sett_add(sett_mul(sett_get(p->at, 1), blocks), sett_add(g->number, i % mine * groups_of(o))); /* of the product, 64 columns */
         sett_val *block = sett_min(sett_floordiv(rows, SCALED / ROWS), sett_sub(all, 1));
-        x.column[i] = sett_slice(t->SB, i < mine ? block : sett_add(block, all), ALL);
+        x.column[i] = sett_slice(SB, i < mine ? block : sett_add(block, all), ALL);
     }
     return x;
 }
@@ -145,9 +146,9 @@ static void in_turn(sett_build *b, const wgmma_parts *t, const wgmma_group *g, c
     }
 }
 
-void sett__wgmma_promoted(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_arg at, sett_val *from, sett_val *n)
+void sett__wgmma_promoted(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p, sett_val *from, sett_val *n)
 {
-    const scales s = scales_of_b(t, g, at);
+    const scales s = scales_of_b(t, g, p);
     for (int i = 0; i < sums_of(t->o) / 4; i++)
         sett_fill(sett_slice(pieces_of(b, t->o, g->acc), ALL, i), 0.0);
     (parts_of(t->o) == 2 ? in_turn : one_by_one)(b, t, g, &s, from, n);

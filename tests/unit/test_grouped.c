@@ -119,10 +119,11 @@ static void launch(const sett_gemm_wgmma_options *o, int n, const sett_launch_ar
 }
 
 /* ---- against plain C ------------------------------------------------------------------------------------------- */
-typedef struct shape { sett_dtype ab, c; int scaled, swiglu, residual, bm, bn, cluster, groups, stream_k; } shape; /* .stream_k: of batches alone */
+typedef struct shape { sett_dtype ab, c; int scaled, swiglu, residual, bm, bn, cluster, groups, stream_k, ping_pong; } shape; /* .stream_k: of batches alone */
 static const shape shapes[] = {{.ab = SETT_BF16, .bm = 64, .bn = 64, .groups = 7}, {.ab = SETT_BF16, .swiglu = 1, .bm = 16, .bn = 128, .groups = 40}, {.ab = SETT_F16, .c = SETT_F32, .residual = 1, .bm = 40, .bn = 128, .groups = 3},
     {.ab = SETT_F8E4M3FN, .scaled = 1, .bm = 32, .bn = 128, .groups = 12}, {.ab = SETT_F8E5M2, .c = SETT_F8E4M3FN, .bm = 24, .bn = 64, .groups = 5}, {.ab = SETT_I8, .scaled = 1, .bm = 64, .bn = 64, .cluster = 2, .groups = 9},
     {.ab = SETT_I8, .c = SETT_F32, .scaled = 1, .residual = 1, .bm = 8, .bn = 256, .groups = 1}, {.ab = SETT_BF16, .bm = 128, .bn = 64, .cluster = 2, .groups = 2}, {.ab = SETT_BF16, .bm = 8, .bn = 64, .groups = 40},
+    {.ab = SETT_BF16, .bm = 64, .bn = 64, .groups = 12, .ping_pong = 1}, {.ab = SETT_BF16, .swiglu = 1, .bm = 16, .bn = 128, .groups = 40, .ping_pong = 1}, {.ab = SETT_F16, .c = SETT_F32, .bm = 40, .bn = 128, .cluster = 1, .groups = 5, .ping_pong = 1},
     {.ab = SETT_BF16, .bm = 32, .bn = 64, .groups = 3, .stream_k = 1}, {.ab = SETT_BF16, .c = SETT_F32, .bm = 16, .bn = 64, .cluster = 2, .groups = 2, .stream_k = 1}};
 
 static double factor_product(int64_t row, int64_t col)
@@ -204,7 +205,7 @@ static void check_groups(const shape *s, const groups *g)
     for (int i = 0; i < 2 && streams; i++)
         arg[n++] = sett_launch_arg_int(i ? 6 : 5); /* tiles to workers */
     sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = s->ab, .c = s->c, .scaled = s->scaled, .swiglu = s->swiglu, .residual = s->residual, .stream_k = streams,
-        .tuning = {.bm = s->bm, .bn = s->bn, .cluster = s->cluster, .clusters = 3}};
+        .tuning = {.bm = s->bm, .bn = s->bn, .cluster = s->cluster, .clusters = 3, .ping_pong = s->ping_pong}};
     choose_way(&o, g->way);
     launch(&o, n, arg);
     ck_assert(!sett_memcpy(r.e, r.stream, host, mem[4], (size_t)(rows * lc * sett_dtype_bits(c) / 8)) && !sett_sync(r.e, r.stream));
@@ -351,6 +352,70 @@ START_TEST(bits_of_a_launch_for_each)
 }
 END_TEST
 
+/* ---- scales of blocks ------------------------------------------------------------------------------------------ */
+enum { BLOCK_N = 208, BLOCK_K = 304, K_TILES = 3, N_BLOCKS = 2 };
+typedef struct blocks { int swiglu, bm, bn, groups; } blocks;
+static const blocks of_blocks[] = {{0, 64, 64, 4}, {1, 16, 128, 9}, {0, 72, 128, 3}};
+
+static sett_buf view(const matrix *m, int rank, const int64_t extents[3], const int64_t stride[3], int64_t first)
+{
+    sett_buf b = sett_buf_nd((char *)m->buf.data + first * sett_dtype_bits(m->buf.dtype) / 8, m->buf.dtype, rank, extents);
+    memcpy(b.stride, stride, (size_t)rank * sizeof *stride);
+    return b;
+}
+
+/* Of each group, all rows that lie where its own do are multiplied with its weights alone, and its rows have the same bits. */
+static void check_blocks(const blocks *p, const groups *g)
+{
+    const int64_t m = g->m, flat = g->way == SETT_GROUPED_CONTIGUOUS, kinds = flat ? 1 : g->n, lsa = (m + 3) / 4 * 4, rows_b = BLOCK_N << p->swiglu, blocks_b = N_BLOCKS << p->swiglu;
+    matrix A = matrix_random(&r, SETT_F8E4M3FN, m * kinds, BLOCK_K), B = matrix_random(&r, SETT_F8E4M3FN, rows_b * g->n, BLOCK_K), C = matrix_random(&r, SETT_F32, m * kinds, BLOCK_N), D = matrix_random(&r, SETT_F32, m, BLOCK_N);
+    matrix SA = matrix_random(&r, SETT_F32, K_TILES * kinds, lsa), SB = matrix_random(&r, SETT_F32, blocks_b * g->n, K_TILES);
+    const int64_t a[] = {m, BLOCK_K, g->n}, la[] = {BLOCK_K, 1, m * BLOCK_K}, b[] = {rows_b, BLOCK_K, g->n}, lb[] = {BLOCK_K, 1, rows_b * BLOCK_K}, c[] = {m, BLOCK_N, g->n}, lc[] = {BLOCK_N, 1, m * BLOCK_N};
+    const int64_t sa[] = {m, K_TILES, g->n}, lsas[] = {1, lsa, lsa * K_TILES}, sb[] = {blocks_b, K_TILES, g->n}, lsb[] = {K_TILES, 1, blocks_b * K_TILES};
+    void *where = table_of(g);
+    const int rank = flat ? 2 : 3;
+    const sett_buf all[] = {view(&A, rank, a, la, 0), view(&B, 3, b, lb, 0), table(g, where), view(&C, rank, c, lc, 0), view(&SA, rank, sa, lsas, 0), view(&SB, 3, sb, lsb, 0)};
+    sett_launch_arg arg[6];
+    int n = 0;
+    for (int i = 0; i < 6; i++)
+        if (i != TABLE || g->way != BATCHED)
+            arg[n++] = sett_launch_arg_buf(&all[i]);
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_F8E4M3FN, .c = SETT_F32, .swiglu = p->swiglu, .block_scales = 1, .tuning = {.bm = p->bm, .bn = p->bn, .clusters = 3}};
+    choose_way(&o, g->way);
+    launch(&o, n, arg);
+    float *was = malloc(C.bytes);
+    ck_assert_ptr_nonnull(was);
+    memcpy(was, C.host, C.bytes);
+    matrix_fetch(&r, &C);
+    choose_way(&o, SETT_GROUPED_NONE);
+    for (int i = 0; i < g->n; i++) {
+        const int64_t at = flat ? 0 : i;
+        const sett_buf one[] = {view(&A, 2, a, la, at * la[2]), view(&B, 2, b, lb, i * lb[2]), view(&D, 2, c, lc, 0), view(&SA, 2, sa, lsas, at * lsas[2]), view(&SB, 2, sb, lsb, i * lsb[2])};
+        for (int j = 0; j < 5; j++)
+            arg[j] = sett_launch_arg_buf(&one[j]);
+        launch(&o, 5, arg);
+        matrix_fetch(&r, &D);
+        memcpy(was + row_in(g, i) * BLOCK_N, (float *)D.host + (flat ? g->first[i] : 0) * BLOCK_N, (size_t)g->count[i] * BLOCK_N * sizeof *was);
+    }
+    for (int64_t i = 0; i < rows_in(g) * BLOCK_N; i++)
+        ck_assert_msg(!memcmp(&was[i], (float *)C.host + i, sizeof *was), "row %d of group %d, column %d: %g, not %g", (int)(i / BLOCK_N), group_of(g, i / BLOCK_N), (int)(i % BLOCK_N), (double)((float *)C.host)[i], (double)was[i]);
+    matrix *mem[] = {&A, &B, &C, &D, &SA, &SB};
+    for (int i = 0; i < 6; i++)
+        matrix_free(&r, mem[i]);
+    sett_free(r.e, r.stream.device, where);
+    free(was);
+}
+
+START_TEST(scales_of_blocks)
+{
+    const blocks *p = &of_blocks[_i / WAYS];
+    const int way = 1 + _i % WAYS;
+    const groups g = deal(way, way == BATCHED ? 2 : p->groups, p->bm, (uint64_t)_i + 11);
+    if (has_wgmma())
+        check_blocks(p, &g);
+}
+END_TEST
+
 Suite *grouped_suite(void)
 {
     Suite *s = suite_create("grouped");
@@ -360,6 +425,7 @@ Suite *grouped_suite(void)
     tcase_add_loop_test(t, groups_against_plain_c, 0, WAYS * (int)(sizeof shapes / sizeof *shapes));
     tcase_add_test(t, no_rows_at_all);
     tcase_add_loop_test(t, bits_of_a_launch_for_each, 0, WAYS * (int)(sizeof variants / sizeof *variants));
+    tcase_add_loop_test(t, scales_of_blocks, 0, WAYS * (int)(sizeof of_blocks / sizeof *of_blocks));
     suite_add_tcase(s, t);
     return s;
 }

@@ -82,7 +82,8 @@ typedef struct sett_gemm_terms {
  *              in order of K, so that results are the same from run to run
  *   .grouped   products of groups of rows, each with a B of its own, in one launch, as of a mixture of
  *              experts. How many rows a group has stands on the device: from 0 on, of each another number.
- *              B is (N,K,G), and so are SB and BIAS (N,G). Behind B stands a table of Int32:
+ *              B is (N,K,G), SB and BIAS are (N,G); of .block_scales SB has a last mode G. Behind B stands a
+ *              table of Int32:
  *              contiguous: OFFSETS (G+1). A, R, C and AUX have the rows of all groups behind each other,
  *              M of them: rows OFFSETS[g] to OFFSETS[g + 1] - 1 are of group g. OFFSETS do not fall
  *              masked: COUNTS (G), each 0 to M. A is (M,K,G), R, C and AUX (M,N,G), SA and rows' AMAX (M,G):
