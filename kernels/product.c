@@ -86,6 +86,8 @@ static void settle(sett_product_problem *p, int max_m, choice *c)
     check_types(p, c);
     const epilogue_options e = {.named = &p->terms, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .sums = p->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = p->d};
     sett__check_epilogue(&e, c);
+    if (!strncmp(c->why, ".c ", 3)) /* as kernels call it */
+        c->why[1] = 'd';
     sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
     sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
     sett__in_range(c, "batch", p->batch, 0, 65535);

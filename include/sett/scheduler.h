@@ -45,6 +45,12 @@
  *
  *     sett_arg k = sett_tile_k_range(w);              T(first, end) of this worker's K tiles of the tile
  *     sett_arg who = sett_tile_workers(w);            T(this worker, the last of the tile, step)
+ *     sett_if (b, sett_gt(sett_value(b, sett_get(k, 0)), 0))    a part of a tuple is a sett_arg
+ *
+ * Workers are numbered from 0 to .clusters - 1, so memory for sums has .clusters places of a tile, for each
+ * block of a cluster. "last" is a worker of the tile too. The last K tile may reach past K, as a tile may past
+ * M and N. Whoever leaves sums says so by an atomic with SETT_SEM_RELEASE and SETT_SCOPE_GPU, and the owner
+ * waits by one with SETT_SEM_ACQUIRE, which sets the word back for the next launch (tensor.h).
  *
  * A worker that begins at K tile 0 owns the tile: it adds what workers this + step ... last leave in memory,
  * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does
@@ -77,8 +83,8 @@ SETT_API sett_scheduler *sett_tile_scheduler_at(sett_site, sett_build *, const s
 #define sett_tile_scheduler(b, ...) \
     sett_tile_scheduler_at(SETT_HERE, b, &(sett_scheduler_args){.size = sizeof(sett_scheduler_args), \
         __VA_ARGS__})
-/* (x, y, clusters): CuTe's get_grid_shape, for sett_grid. The least of the clusters of tiles and .clusters.
- * */
+/* (x, y, clusters): CuTe's get_grid_shape, for sett_grid. The least of the clusters of tiles and .clusters;
+ * with .streamed tiles up to .clusters, as several share a tile. */
 SETT_API sett_arg sett_scheduler_grid_at(sett_site, const sett_scheduler *);
 #define sett_scheduler_grid(s) sett_scheduler_grid_at(SETT_HERE, s)
 

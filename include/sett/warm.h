@@ -15,7 +15,8 @@
  *     tape saxpy.tape
  *         .name = saxpy
  *
- * A manifest is lines of text; # starts a comment; paths are relative to the manifest's folder. `family
+ * A manifest is lines of text; # starts a comment; paths are relative to the manifest's folder. An OBJECT
+ * without a slash that is not there is looked for beside libsett.so, as libsett-kernels.so is. `family
  * OBJECT SYMBOL` or `tape FILE` begins a block. The block's kernels are all combinations of the values in the
  * lines that follow. A value is an integer, a number with a point (for float and double; they take integers
  * too: `scale = 2` is 2.0), an element type (its id, for a sett_dtype), true or false, or a name that the

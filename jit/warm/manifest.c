@@ -281,6 +281,17 @@ static bool place(const reader *r, const char *path, char out[PATH_MAX])
     return n > 0 && n < PATH_MAX;
 }
 
+/* A shared object: one that is not in the manifest's folder, by its name alone, is that beside libsett.so, as libsett-kernels.so is. */
+static bool place_object(const reader *r, const char *name, char out[PATH_MAX])
+{
+    char beside[PATH_MAX];
+    if (!place(r, name, out))
+        return false;
+    if (!strchr(name, '/') && access(out, F_OK) && sett__beside(name, beside, sizeof beside))
+        memcpy(out, beside, sizeof beside);
+    return true;
+}
+
 static bool has_several(const sett_family *f)
 {
     return f->size >= offsetof(sett_family, kernel_size) + sizeof f->kernel_size && f->kernel;
@@ -372,7 +383,7 @@ static sett_status begin_block(reader *r, char *text, bool family)
     r->m->n++;
     if (!object || !symbol == family || strtok_r(NULL, " \t", &save))
         return refuse(r, SETT_E_PARSE, "a block begins with %s", family ? "family OBJECT SYMBOL" : "tape FILE");
-    if (!place(r, object, b->path))
+    if (!place_object(r, object, b->path))
         return refuse(r, SETT_E_PARSE, "%.60s...: the path is too long", object);
     return open_block(r, b, symbol);
 }
