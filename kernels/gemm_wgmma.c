@@ -96,7 +96,7 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "batched", o->batched, 0, 1);
     sett__in_range(c, "m", tune->m, 0, INT_MAX);
     sett__in_range(c, "n", tune->n, 0, INT_MAX);
-    sett__in_range(c, "clusters", tune->clusters, 0, 1 << 20);
+    sett__in_range(c, "clusters", tune->clusters, 0, 65535); /* z of a grid */
     sett__in_range(c, "cluster", tune->cluster, 0, 2);
     sett__in_range(c, "stream_k", o->stream_k, 0, 1);
     sett__in_range(c, "ping_pong", tune->ping_pong, 0, 1);

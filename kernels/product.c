@@ -10,6 +10,8 @@
 
 enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 20, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
+#define MOST_STRIDE (INT64_C(1) << 31) /* elements; times an extent it has 62 bits */
+
 struct sett_product {
     sett_product_problem p;
     bool by_tma;
@@ -67,7 +69,26 @@ static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t 
 {
     if (*stride < 0 || (*stride && *stride < length))
         REFUSE(c, ".%s is %lld: at least %lld, or 0 for that", name, (long long)*stride, (long long)length);
+    if (*stride > MOST_STRIDE)
+        REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
     *stride = *stride ? *stride : length > 1 ? length : 1;
+}
+
+/* From one of a batch to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
+static void settle_batch(const sett_product_problem *p, choice *c, const char *name, int64_t *stride, int64_t length, int64_t least)
+{
+    if (p->batch > 1 && (*stride < 0 || (*stride && *stride < least)))
+        REFUSE(c, ".%s is %lld: at least %lld, or 0 for %lld", name, (long long)*stride, (long long)least, (long long)length);
+    if (*stride > MOST_STRIDE)
+        REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
+    *stride = *stride ? *stride : length;
+}
+
+/* What kernels read or write by offsets of 32 bits. */
+static void check_span(choice *c, const char *name, bool has, int64_t stride, int max_m)
+{
+    if (has && max_m && stride > INT32_MAX / max_m)
+        REFUSE(c, ".%s is %lld: with max_m %d it spans 2^31 elements or more", name, (long long)stride, max_m);
 }
 
 /* Fills in what is 0, and refuses what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
@@ -102,10 +123,14 @@ static void settle(sett_product_problem *p, int max_m, choice *c)
     settle_stride(c, "ldr", &p->ldr, p->n);
     settle_stride(c, "ldd", &p->ldd, p->n);
     settle_stride(c, "ldaux", &p->ldaux, p->n);
-    p->batch_a = p->batch_a ? p->batch_a : p->lda * (p->a_major ? p->k : m);
-    p->batch_b = p->batch_b ? p->batch_b : p->ldb * (p->b_major ? p->k : rows_b);
-    p->batch_r = p->batch_r ? p->batch_r : p->ldr * m;
-    p->batch_d = p->batch_d ? p->batch_d : p->ldd * m;
+    if (*c->why)
+        return;
+    check_span(c, "ldr", p->residual, p->ldr, max_m);
+    check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
+    settle_batch(p, c, "batch_a", &p->batch_a, p->lda * (p->a_major ? p->k : m), 0);
+    settle_batch(p, c, "batch_b", &p->batch_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
+    settle_batch(p, c, "batch_r", &p->batch_r, p->ldr * m, 0);
+    settle_batch(p, c, "batch_d", &p->batch_d, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
 }
 
 /* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */
@@ -119,7 +144,11 @@ static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int
 
 static int align_in(const sett_product_problem *p)
 {
-    const int a = aligned(p, p->dtype, p->lda, p->batch_a), b = aligned(p, p->b, p->ldb, p->batch_b);
+    const int64_t up = p->swiglu && p->b_major ? p->n : 0; /* where the rows of up begin */
+    const int a = aligned(p, p->dtype, p->lda, p->batch_a), of_b = aligned(p, p->b, p->ldb, p->batch_b);
+    int b = of_b;
+    while (b > bytes_of(p->b) && up * bytes_of(p->b) % b)
+        b /= 2;
     return a < b ? a : b;
 }
 
@@ -137,7 +166,7 @@ static bool takes_tma(const sett_product_problem *p, const char *target)
     const bool lies = align_in(p) == ALIGN && align_out(p) == ALIGN && (int64_t)p->n * bytes_of(p->d) % ALIGN == 0;
     const int64_t limit = INT32_MAX;
     const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
-    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k;
+    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n;
 }
 
 /* May K be dealt to several workers? Batches have many tiles. */
@@ -151,7 +180,7 @@ static bool takes_few(const sett_product_problem *p)
 {
     const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32, lies = align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / FEW;
-    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->k && p->batch <= 1 && !p->batch_invariant;
+    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && p->batch <= 1 && !p->batch_invariant;
 }
 
 /* ---- its kernels --------------------------------------------------------------------------------------- */
@@ -226,6 +255,10 @@ static sett_status take(const char *function, const sett_product_problem *given,
     settle(p, max_m, &c);
     if (*c.why)
         return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
+    const bool gpu = !strncmp(target, "sm_", 3), fp8 = is_fp8(p->dtype);
+    const int sm = gpu ? atoi(target + 3) : 0, least = fp8 ? 89 : 80;
+    if (gpu && sm < least)
+        return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
     sett_status s = takes_tma(p, target) ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
     if (!s && takes_few(p))
         s = add_few(p, target, &list[(*n)++], err);
@@ -411,17 +444,23 @@ static product_way way_of(const sett_product *x, int m)
 static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
 {
     static const char function[] = "sett_product_run";
-    if (!x || !o || o->size < sizeof *o)
-        return fail(err, SETT_E_ARGUMENT, function, !x ? "there is no plan" : !o ? "there are no operands" : "the operands have no .size: it is sizeof(sett_product_operands)");
+    if (!x || !o)
+        return fail(err, SETT_E_ARGUMENT, function, !x ? "there is no plan" : "there are no operands");
+    if (!o->size)
+        return fail(err, SETT_E_ARGUMENT, function, "the operands have no .size: it is sizeof(sett_product_operands)");
+    if (o->size != sizeof *o)
+        return fail(err, SETT_E_ARGUMENT, function, "the operands are of %zu bytes, and this library knows %zu", o->size, sizeof *o);
     if (m < 0 || m > x->max_m)
         return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
+    if (!m || !x->p.n)
+        return SETT_OK;
     const struct {
         const char *name;
         const void *p;
         bool needed;
     } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, x->p.scaled}, {"sb", o->sb, x->p.scaled},
         {"s", o->s, x->p.terms.scale}, {"qs", o->qs, x->p.terms.quantise}, {"bias", o->bias, x->p.terms.bias}, {"aux", o->aux, x->p.terms.aux}, {"amax", o->amax, x->p.terms.amax}};
-    for (size_t i = 0; i < sizeof of / sizeof *of && m && x->p.n; i++)
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].needed && !of[i].p)
             return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);
     if (bytes < x->workspace || (x->workspace && !workspace))

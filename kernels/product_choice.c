@@ -98,8 +98,9 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
         if (!f->streams || t->ping_pong)
             continue;
-        if (2 * tiles <= at_once && tiles % together == 0 && at_once / tiles * LEAST <= f->k_tiles) /* each tile by as many as there are */
-            consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)(at_once / tiles * tiles), .streamed = (int)tiles}, &best);
+        const int64_t room = at_once / tiles, shares = f->k_tiles / LEAST, parts = room < shares ? room : shares;
+        if (parts >= 2 && tiles % together == 0) /* each tile by as many as there are, or as K has shares */
+            consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)(parts * tiles), .streamed = (int)tiles}, &best);
         const int64_t tail = ceil_div(tiles % at_once, together) * together; /* the last round, and the one before it, evenly */
         if (tiles > at_once + together && tail && teams)
             consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)at_once, .streamed = (int)(tail + teams < tiles ? tail + teams : tiles / together * together)}, &best);

@@ -138,7 +138,10 @@ class Product(_fast.Product):
 
     def explain(self, m: int) -> str:
         """What a call with m rows takes: the kernel, its workers, tiles that are streamed, and microseconds by the model."""
-        return _c.text(lambda buffer, size: _library.sett_product_explain(self.address, _c.device(m), buffer, size))
+        rows = operator.index(m)
+        if not 0 <= rows < 1 << 31:
+            raise Error(Status.E_ARGUMENT, f"sett.Product.explain: m is {rows}: 0 or more, below 2^31")
+        return _c.text(lambda buffer, size: _library.sett_product_explain(self.address, rows, buffer, size))
 
     def kernels(self) -> List[Kernel]:
         """Its kernels, which a pack for a sealed engine has: [k.key for k in p.kernels()]."""

@@ -96,7 +96,8 @@ static void *on_device(const void *host, size_t bytes)
 
 static void *table_of(const groups *g)
 {
-    return on_device(g->way == SETT_GROUPED_CONTIGUOUS ? g->first : g->count, (size_t)(g->n + 1) * 4);
+    const bool contiguous = g->way == SETT_GROUPED_CONTIGUOUS;
+    return on_device(contiguous ? g->first : g->count, (size_t)(g->n + contiguous) * 4);
 }
 
 static sett_buf table(const groups *g, void *data)

@@ -262,6 +262,19 @@ START_TEST(explained)
 }
 END_TEST
 
+START_TEST(targets_of_a_problem)
+{
+    static const struct { sett_dtype t; const char *target, *text; } of[] = {{SETT_F8E4M3FN, "sm_80", "sett_product_kernels: products of f8E4M3FN need sm_89, the target is sm_80"},
+        {SETT_BF16, "sm_75", "sett_product_kernels: products of bf16 need sm_80, the target is sm_75"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const sett_product_problem p = {.size = sizeof p, .dtype = of[i].t, .n = 64, .k = 64};
+        ck_assert_int_eq(sett_product_kernels(&p, of[i].target, NULL, &err), -1);
+        ck_assert_int_eq(err.status, SETT_E_TARGET);
+        ck_assert_str_eq(err.text, of[i].text);
+    }
+}
+END_TEST
+
 /* ---- the bits of a row ---------------------------------------------------------------------------------------- */
 static void *random_bf16(size_t n, unsigned seed)
 {
@@ -311,6 +324,10 @@ START_TEST(extents_of_0)
 {
     const problem none = {.o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_F32, .residual = 1, .align = 16, .align_c = 16}, .m = 5, .n = 16, .k = 0, .l = 1};
     check_product(&none, NULL); /* R */
+    const problem up = {.o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_F32, .swiglu = 1, .b_major = 1, .align = 16, .align_c = 4}, .m = 5, .n = 6, .k = 8, .l = 1};
+    check_product(&up, NULL); /* the rows of up begin at 12 bytes */
+    const sett_product_problem no_columns = {.size = sizeof no_columns, .dtype = SETT_BF16, .n = 0, .k = 16, .ldd = 16};
+    ck_assert_int_gt(sett_product_kernels(&no_columns, "sm_90a", NULL, &err), 0);
     const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 16, .k = 16}, empty = {.size = sizeof p, .dtype = SETT_BF16, .n = 0, .k = 16};
     planned x = prepare(&p, 8), y = prepare(&empty, 8);
     const sett_product_operands o = {.size = sizeof o};
@@ -336,6 +353,10 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .swiglu = 1, .scaled = 1}, 1, ".swiglu is 1: then .scaled is 0"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .tf32 = 1}, 1, ".tf32 is 1: .dtype is f32 then, and not bf16"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_a = -64}, 3, ".batch_a is -64: at least 0, or 0 for 48"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .residual = 1, .ldr = 1 << 30}, 12, ".ldr is 1073741824: with max_m 12 it spans 2^31 elements or more"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8}, -1, "max_m is -1: from 0 to 2147482623"}};
 
 START_TEST(refused)
@@ -386,6 +407,7 @@ Suite *product_suite(void)
     tcase_add_test(t, terms_of_a_product);
     tcase_add_test(t, choices);
     tcase_add_test(t, kernels_of_a_problem);
+    tcase_add_test(t, targets_of_a_problem);
     tcase_add_test(t, explained);
     tcase_add_test(t, batch_invariant);
     tcase_add_test(t, batches);

@@ -30,7 +30,8 @@
 extern "C" {
 #endif
 
-/* Strides are in elements; 0: rows lie beside each other. Extents: of N and K 0 gives an empty result, or
+/* Strides are in elements, up to 2^31; 0: rows lie beside each other. With max_m rows R and AUX span less
+ * than 2^31 elements. Extents: of N and K 0 gives an empty result, or
  * sums of 0.
  * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
  * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
@@ -46,11 +47,11 @@ typedef struct sett_product_problem {
     int a_major, b_major; /* 1 (SETT_MN_MAJOR): the operand's rows lie along M, or N */
     int scaled;           /* D = SA[m] SB[n] (A B^T), Float32 */
     int swiglu;           /* B is (2N,K): D = silu(A gate^T) (A up^T) */
-    int residual;         /* R (M,N) of D's type is added, last; it may be D */
+    int residual;         /* R (M,N) of D's type is added (gemm.h); it may be D */
     int tf32;             /* of f32: by the tensor cores, which read the upper 19 bits */
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
-    int align; /* bytes that operands and D begin at: a power of two up to 16; 0: 16 */
+    int align; /* bytes that operands and D begin at, or an element's: a power of two up to 16; 0: 16 */
     int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
@@ -69,7 +70,7 @@ typedef struct sett_product_kernel {
 } sett_product_kernel;
 /* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
  * SETT_PRODUCT_KERNELS, or -1 with an error. kernels: room for SETT_PRODUCT_KERNELS, or NULL. Errors: a
- * member that cannot be, by its name; SETT_E_TARGET: the target lacks the type. */
+ * member that cannot be, by its name; SETT_E_TARGET: the target lacks the type, or is older than sm_80. */
 SETT_API int sett_product_kernels(
     const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
 
