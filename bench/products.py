@@ -6,6 +6,7 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
                             [--configs '[{"bm": 64, "bn": 128}, ...]']
                                                every configuration of product_table.py, or these, in every cell, as CSV
     bench/products.py analyse FILE.csv...      what follows from it; needs neither a GPU nor torch, and so does
+    bench/products.py model FILE.csv FILE.svg  the model of sett_product beside the times of `cells`, as SVG; needs the command sett
     bench/products.py picture FILE.csv FILE.svg
 
     bench/products.py pack FILE [SEED...]      compiles what the rows need, and `drawn` for these seeds
@@ -65,6 +66,12 @@ def picture(words):
     of(*words)
 
 
+def model(words):
+    from product_model import model as of
+
+    of(*words)
+
+
 def pack(words):
     from product_rows import pack as of
 
@@ -105,7 +112,7 @@ def every(_):
 
 
 def main():
-    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "pack": pack, "readme": readme, "": every}
+    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "readme": readme, "": every}
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)

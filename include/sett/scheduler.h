@@ -48,9 +48,9 @@
  *     sett_if (b, sett_gt(sett_value(b, sett_get(k, 0)), 0))    a part of a tuple is a sett_arg
  *
  * Workers are numbered from 0 to .clusters - 1, so memory for sums has .clusters places of a tile, for each
- * block of a cluster. "last" is a worker of the tile too. The last K tile may reach past K, as a tile may past
- * M and N. Whoever leaves sums says so by an atomic with SETT_SEM_RELEASE and SETT_SCOPE_GPU, and the owner
- * waits by one with SETT_SEM_ACQUIRE, which sets the word back for the next launch (tensor.h).
+ * block of a cluster. "last" is a worker of the tile too. The last K tile may reach past K, as a tile may
+ * past M and N. Whoever leaves sums says so by an atomic with SETT_SEM_RELEASE and SETT_SCOPE_GPU, and the
+ * owner waits by one with SETT_SEM_ACQUIRE, which sets the word back for the next launch (tensor.h).
  *
  * A worker that begins at K tile 0 owns the tile: it adds what workers this + step ... last leave in memory,
  * in that order, and stores the tile. One that begins later leaves its sums in memory and says so; it does
