@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 8 /* rows, of sett_gemm_few_rows */, ARGUMENTS = 20, ALIGN = 16 /* bytes, of TMA */, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
-
-#define MOST_STRIDE (INT64_C(1) << 31) /* elements; times an extent it has 62 bits */
+enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -35,154 +33,6 @@ static SETT_PRINTF(4, 5) sett_status fail(sett_error *err, sett_status s, const 
     return s;
 }
 
-static int bytes_of(sett_dtype t)
-{
-    return sett_dtype_bits(t) / 8;
-}
-
-static bool is_fp8(sett_dtype t)
-{
-    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
-}
-
-/* ---- the problem ------------------------------------------------------------------------------------- */
-static void check_types(const sett_product_problem *p, choice *c)
-{
-    const sett_dtype t = p->dtype;
-    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !is_fp8(t))
-        REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
-    if (p->b != t && !(is_fp8(p->b) && is_fp8(t)))
-        REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(p->b), sett_dtype_name(t));
-    const bool ints = (t == SETT_I8 && p->d == SETT_I32) || (p->d == SETT_I8 && (t == SETT_I8 || p->terms.quantise));
-    if (!sett__is_small_float(p->d) && !is_fp8(p->d) && !ints)
-        REFUSE(c, ".d is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(p->d), t == SETT_I8 ? ", i32 or i8" : "");
-    if (p->d == SETT_I32 && p->scaled)
-        REFUSE(c, ".d is i32: with .scaled it is a float, or i8");
-    if (p->tf32 && t != SETT_F32)
-        REFUSE(c, ".tf32 is 1: .dtype is f32 then, and not %s", sett_dtype_name(t));
-    if (p->swiglu && (p->scaled || t == SETT_I8))
-        REFUSE(c, ".swiglu is 1: %s", p->scaled ? "then .scaled is 0" : ".dtype is a float then");
-}
-
-/* A stride that is given is at least `length`, so that rows do not overlap; 0 becomes that. */
-static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t length)
-{
-    if (*stride < 0 || (*stride && *stride < length))
-        REFUSE(c, ".%s is %lld: at least %lld, or 0 for that", name, (long long)*stride, (long long)length);
-    if (*stride > MOST_STRIDE)
-        REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
-    *stride = *stride ? *stride : length > 1 ? length : 1;
-}
-
-/* From one of a batch to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
-static void settle_batch(const sett_product_problem *p, choice *c, const char *name, int64_t *stride, int64_t length, int64_t least)
-{
-    if (p->batch > 1 && (*stride < 0 || (*stride && *stride < least)))
-        REFUSE(c, ".%s is %lld: at least %lld, or 0 for %lld", name, (long long)*stride, (long long)least, (long long)length);
-    if (*stride > MOST_STRIDE)
-        REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
-    *stride = *stride ? *stride : length;
-}
-
-/* What kernels read or write by offsets of 32 bits. */
-static void check_span(choice *c, const char *name, bool has, int64_t stride, int max_m)
-{
-    if (has && max_m && stride > INT32_MAX / max_m)
-        REFUSE(c, ".%s is %lld: with max_m %d it spans 2^31 elements or more", name, (long long)stride, max_m);
-}
-
-/* Fills in what is 0, and refuses what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
-static void settle(sett_product_problem *p, int max_m, choice *c)
-{
-    const struct {
-        const char *name;
-        int value;
-    } flags[] = {{"no_pdl", p->no_pdl}, {"a_major", p->a_major}, {"b_major", p->b_major}, {"scaled", p->scaled}, {"swiglu", p->swiglu}, {"residual", p->residual},
-        {"tf32", p->tf32}, {"batch_invariant", p->batch_invariant}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
-    p->b = p->b ? p->b : p->dtype;
-    const bool as_they_are = p->dtype == SETT_I8 && !p->scaled && !sett__has_terms(&p->terms);
-    p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : as_they_are ? SETT_I32 : SETT_BF16;
-    check_types(p, c);
-    const epilogue_options e = {.named = &p->terms, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .sums = p->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = p->d};
-    sett__check_epilogue(&e, c);
-    if (!strncmp(c->why, ".c ", 3)) /* as kernels call it */
-        c->why[1] = 'd';
-    sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
-    sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
-    sett__in_range(c, "batch", p->batch, 0, 65535);
-    sett__either(&p->align, ALIGN);
-    if (p->align < 1 || p->align > ALIGN || p->align & (p->align - 1))
-        REFUSE(c, ".align is %d: 16, 8, 4, 2 or 1", p->align);
-    if (*c->why)
-        return;
-    const int64_t rows_b = (int64_t)p->n << p->swiglu, m = max_m;
-    settle_stride(c, "lda", &p->lda, p->a_major ? m : p->k);
-    settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
-    settle_stride(c, "ldr", &p->ldr, p->n);
-    settle_stride(c, "ldd", &p->ldd, p->n);
-    settle_stride(c, "ldaux", &p->ldaux, p->n);
-    if (*c->why)
-        return;
-    check_span(c, "ldr", p->residual, p->ldr, max_m);
-    check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
-    settle_batch(p, c, "batch_a", &p->batch_a, p->lda * (p->a_major ? p->k : m), 0);
-    settle_batch(p, c, "batch_b", &p->batch_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
-    settle_batch(p, c, "batch_r", &p->batch_r, p->ldr * m, 0);
-    settle_batch(p, c, "batch_d", &p->batch_d, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
-}
-
-/* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */
-static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int64_t batch)
-{
-    int align = p->align;
-    while (align > bytes_of(t) && (row * bytes_of(t) % align || (p->batch > 1 && batch * bytes_of(t) % align)))
-        align /= 2;
-    return align > bytes_of(t) ? align : bytes_of(t);
-}
-
-static int align_in(const sett_product_problem *p)
-{
-    const int64_t up = p->swiglu && p->b_major ? p->n : 0; /* where the rows of up begin */
-    const int a = aligned(p, p->dtype, p->lda, p->batch_a), of_b = aligned(p, p->b, p->ldb, p->batch_b);
-    int b = of_b;
-    while (b > bytes_of(p->b) && up * bytes_of(p->b) % b)
-        b /= 2;
-    return a < b ? a : b;
-}
-
-static int align_out(const sett_product_problem *p)
-{
-    const int d = aligned(p, p->d, p->ldd, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, p->batch_r) : d;
-    const int aux = p->terms.aux ? aligned(p, sett__type_beside(p->d), p->ldaux, p->ldaux) : d, least = r < d ? r : d;
-    return aux < least ? aux : least;
-}
-
-/* What sett_gemm_wgmma takes, on the target that has it; the CPU engine takes it too. */
-static bool takes_tma(const sett_product_problem *p, const char *target)
-{
-    const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise), majors = !p->a_major && !p->b_major;
-    const bool lies = align_in(p) == ALIGN && align_out(p) == ALIGN && (int64_t)p->n * bytes_of(p->d) % ALIGN == 0;
-    const int64_t limit = INT32_MAX;
-    const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
-    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n;
-}
-
-/* May K be dealt to several workers? Batches have many tiles. */
-static bool streams(const sett_product_problem *p)
-{
-    return !p->batch_invariant && p->batch <= 1;
-}
-
-/* What sett_gemm_few_rows takes, on any target. */
-static bool takes_few(const sett_product_problem *p)
-{
-    const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32, lies = align_in(p) == ALIGN && !p->a_major && !p->b_major;
-    const int64_t limit = INT32_MAX / FEW;
-    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && p->batch <= 1 && !p->batch_invariant;
-}
-
 /* ---- its kernels --------------------------------------------------------------------------------------- */
 /* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
 static const int heights[] = {16, 64, 256, 0};
@@ -190,13 +40,13 @@ static const int heights[] = {16, 64, 256, 0};
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
-    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = streams(p), .few = takes_few(p) ? FEW : 0};
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
     f.multiprocessors = f.device->multiprocessors;
-    f.k_tiles = ((int64_t)p->k * bytes_of(p->dtype) + LINE - 1) / LINE;
-    f.bytes_a = f.batches * p->k * bytes_of(p->dtype);
-    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * bytes_of(p->b);
-    f.bytes_d = f.batches * p->n * bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, SETT_PRODUCT_KERNELS - (f.few > 0));
+    f.k_tiles = ((int64_t)p->k * product_bytes(p->dtype) + LINE - 1) / LINE;
+    f.bytes_a = f.batches * p->k * product_bytes(p->dtype);
+    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * product_bytes(p->b);
+    f.bytes_d = f.batches * p->n * product_bytes(p->d) * (1 + p->residual);
+    sett__product_tiles(&f, p->swiglu, p->promote, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
 
@@ -207,8 +57,8 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms}};
+                .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1,
+                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -223,7 +73,7 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
         sett_product_kernel *k = &to[*n];
         *k = (sett_product_kernel){.family = &sett_gemm_mma_family,
             .options.mma = {.size = sizeof k->options.mma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .a_major = p->a_major, .b_major = p->b_major,
-                .align = align_in(p), .align_c = align_out(p), .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual, .batched = p->batch > 1, .tf32 = p->tf32,
+                .align = sett__product_align_in(p), .align_c = sett__product_align_out(p), .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual, .batched = p->batch > 1, .tf32 = p->tf32,
                 .tuning.m = heights[i], .terms = p->terms}};
         sett_status s = sett_kernels_choose(sett_gemm_mma, &k->options.mma, target, err);
         if (s)
@@ -237,7 +87,7 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
 static sett_status add_few(const sett_product_problem *p, const char *target, sett_product_kernel *to, sett_error *err)
 {
     *to = (sett_product_kernel){.family = &sett_gemm_few_rows_family,
-        .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
+        .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = PRODUCT_FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
             .tuning.k = p->k, .terms = p->terms}};
     return sett_kernels_choose(sett_gemm_few_rows, &to->options.few_rows, target, err);
 }
@@ -252,15 +102,15 @@ static sett_status take(const char *function, const sett_product_problem *given,
     if (given->size > sizeof *p)
         return fail(err, SETT_E_ARGUMENT, function, "the problem is of %zu bytes, and this library knows %zu: it is older than the header", given->size, sizeof *p);
     memcpy(p, given, given->size);
-    settle(p, max_m, &c);
+    sett__product_settle(p, max_m, &c);
     if (*c.why)
         return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
-    const bool gpu = !strncmp(target, "sm_", 3), fp8 = is_fp8(p->dtype);
+    const bool gpu = !strncmp(target, "sm_", 3), fp8 = product_fp8(p->dtype);
     const int sm = gpu ? atoi(target + 3) : 0, least = fp8 ? 89 : 80;
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
-    sett_status s = takes_tma(p, target) ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
-    if (!s && takes_few(p))
+    sett_status s = sett__product_takes_tma(p, target) ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
+    if (!s && sett__product_takes_few(p))
         s = add_few(p, target, &list[(*n)++], err);
     return s;
 }
@@ -286,7 +136,7 @@ static const sett_gemm_wgmma_options *wgmma_of(const sett_product *x, int i)
 /* Slots that a worker has, and bytes of the sums of all workers of the largest tile. */
 static void take_workspace(sett_product *x)
 {
-    for (int i = 0; x->by_tma && streams(&x->p) && i < x->n_tiles; i++) {
+    for (int i = 0; x->by_tma && sett__product_streams(&x->p) && i < x->n_tiles; i++) {
         const size_t sums = sizeof(float) * (size_t)wgmma_of(x, i)->tuning.bm * (size_t)wgmma_of(x, i)->tuning.bn * (size_t)x->facts.multiprocessors;
         x->workspace = sums > x->workspace ? sums : x->workspace;
     }
@@ -298,8 +148,8 @@ static sett_status plan_for(const char *function, const sett_product_problem *gi
 {
     sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
     x->max_m = max_m;
-    x->by_tma = !s && takes_tma(&x->p, target);
-    x->n_tiles = x->n_kernels - (!s && takes_few(&x->p));
+    x->by_tma = !s && sett__product_takes_tma(&x->p, target);
+    x->n_tiles = x->n_kernels - (!s && sett__product_takes_few(&x->p));
     if (x->by_tma)
         x->facts = facts_of(&x->p);
     return s;
@@ -429,7 +279,7 @@ static void add_stream(launch *l, const sett_product *x, void *workspace, const 
 static int by_height(const sett_product *x, int m)
 {
     int i = 0;
-    if (m <= FEW && x->n_tiles < x->n_kernels)
+    if (m <= PRODUCT_FEW && x->n_tiles < x->n_kernels)
         return x->n_tiles;
     while (i < x->n_tiles - 1 && x->list[i].options.mma.tuning.bm < m)
         i++;

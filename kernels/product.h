@@ -5,7 +5,31 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 16 }; /* at most */
+enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */ };
+
+static inline int product_bytes(sett_dtype t)
+{
+    return sett_dtype_bits(t) / 8;
+}
+
+static inline bool product_fp8(sett_dtype t)
+{
+    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
+}
+
+/* ---- the problem: product_problem.c ---- */
+/* Fills in what is 0, and says in the choice what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
+void sett__product_settle(sett_product_problem *, int max_m, choice *);
+/* Of a settled problem: what all its operands, and what it writes and reads beside that, lie at multiples of, in bytes. */
+int sett__product_align_in(const sett_product_problem *);
+int sett__product_align_out(const sett_product_problem *);
+/* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target? May K be dealt to
+ * several workers? */
+bool sett__product_takes_tma(const sett_product_problem *, const char *target);
+bool sett__product_takes_few(const sett_product_problem *);
+bool sett__product_streams(const sett_product_problem *);
+
+/* ---- the choice: product_choice.c ---- */
 /* What the model knows of a problem and its kernels. */
 typedef struct product_facts {
     const device *device;
@@ -31,8 +55,8 @@ typedef struct product_way {
 } product_way;
 
 /* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among, without those that its N and K need least where there
- * are more than `most_tiles`. */
-void sett__product_tiles(product_facts *, bool swiglu, int most_tiles);
+ * are more than `most_tiles`. promote: of those whose sums of two levels fit in registers. */
+void sett__product_tiles(product_facts *, bool swiglu, bool promote, int most_tiles);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);

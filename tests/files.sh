@@ -45,6 +45,7 @@ usual() {
     compile) echo "compile saxpy --target sm_80 --cache-dir $c" ;;
     run) echo "run saxpy X=$d/zero.npy Y=$d/zero.npy a=1 --device cpu" ;;
     bench) echo 'bench saxpy X=10 Y=10 a=1 --device cpu --workspaces 1 --iterations 1' ;;
+    product) echo 'product 16 64 128' ;;
     warm) echo "warm $d/k.warm --cache-dir $c" ;;
     doctor) echo doctor ;;
     export) echo "export saxpy --targets sm_80 -o $d/lost --cache-dir $c" ;;

@@ -210,6 +210,7 @@ class Refused(Case):
             ({"dtype": "f64"}, ".dtype is f64: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"),
             ({"lda": 3}, ".lda is 3: at least 64, or 0 for that"),
             ({"swiglu": 2}, ".swiglu is 2: from 0 to 1"),
+            ({"promote": 1}, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not "),
             ({"max_m": -1}, "max_m is -1"),
             ({"biases": 1}, "product has no option 'biases': dtype, "),
         ):

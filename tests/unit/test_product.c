@@ -98,6 +98,51 @@ START_TEST(batches)
 }
 END_TEST
 
+/* Products of fp8 by each kernel that has sums of two levels, on integers whose sums need no more than 13 bits. */
+START_TEST(promoted)
+{
+    enum { N = 208, K = 272, MOST = 150 };
+    static const int rows[] = {1, 8, 9, 33, 57, 64, 65, 80, 97, 128, 129, 150};
+    for (int way = 0; way < 4; way++) {
+        const sett_dtype a = way % 2 ? SETT_F8E5M2 : SETT_F8E4M3FN;
+        const problem one = {.o = {.dtype = a, .b = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = way == 1, .swiglu = way >= 2, .residual = way == 3, .align = 16, .align_c = 16}, .n = N, .k = K, .l = 1};
+        const sett_product_problem p = {.size = sizeof p, .dtype = a, .b = SETT_F8E4M3FN, .d = SETT_BF16, .n = N, .k = K, .scaled = one.o.scaled, .swiglu = one.o.swiglu, .residual = one.o.residual,
+            .promote = 1, .batch_invariant = way == 2};
+        planned x = prepare(&p, MOST);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            problem this = one;
+            this.m = (size_t)rows[i];
+            check_product(&this, &x);
+        }
+        drop_plan(&x);
+    }
+}
+END_TEST
+
+/* 16384 + 4095 ones: the tensor core loses all of these, or those of its first 128 of K. */
+START_TEST(sums_of_two_levels)
+{
+    enum { M = 9, N = 16, K = 4096 };
+    static uint8_t ones[N * K];
+    static float d[M * N];
+    memset(ones, 0x38, sizeof ones);
+    ones[0] = 0x70; /* 128 */
+    void *x = sett_alloc(r.e, r.stream.device, sizeof ones), *to = sett_alloc(r.e, r.stream.device, sizeof d);
+    ck_assert(x && to && !sett_memcpy(r.e, r.stream, x, ones, sizeof ones));
+    const sett_product_operands o = {.size = sizeof o, .a = x, .b = x, .d = to};
+    for (int promote = 0; promote < 2; promote++) {
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F8E4M3FN, .d = SETT_F32, .n = N, .k = K, .promote = promote, .batch_invariant = 1};
+        planned own = prepare(&p, M);
+        run_plan(&own, M, &o);
+        ck_assert(!sett_memcpy(r.e, r.stream, d, to, sizeof d) && !sett_sync(r.e, r.stream));
+        ck_assert_msg(d[0] == (promote ? 16384 + 31 * 128 : 16384), ".promote %d: %g", promote, (double)d[0]);
+        ck_assert_msg(d[N + 1] == K, ".promote %d: %g", promote, (double)d[N + 1]);
+        drop_plan(&own);
+    }
+    sett_free(r.e, r.stream.device, x), sett_free(r.e, r.stream.device, to);
+}
+END_TEST
+
 static const sett_dtype inputs[] = {SETT_F16, SETT_BF16, SETT_F8E4M3FN, SETT_F8E5M2, SETT_I8, SETT_F32};
 static unsigned draw(unsigned n)
 {
@@ -188,7 +233,7 @@ START_TEST(choices)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
         f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
-        sett__product_tiles(&f, false, 7);
+        sett__product_tiles(&f, false, false, 7);
         ck_assert_int_eq(f.n_tiles, 7);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
@@ -218,6 +263,8 @@ START_TEST(kernels_of_a_problem)
         {{.dtype = SETT_BF16, .n = 4096, .k = 4096, .swiglu = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_80", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4095, .k = 4096}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4095}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma},
+        {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .promote = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F8E5M2, .n = 4096, .k = 4096, .promote = 1, .swiglu = 1}, "sm_90a", 4, sett_gemm_wgmma},
+        {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .promote = 1}, "sm_89", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 128, .batch = 3}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 128, .batch = 3, .batch_a = 4, .align = 8}, "sm_90a", 0, sett_gemm_mma}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         sett_product_kernel k[SETT_PRODUCT_KERNELS];
@@ -227,7 +274,7 @@ START_TEST(kernels_of_a_problem)
         ck_assert_msg(n > 0, "%s", err.text);
         ck_assert(n <= SETT_PRODUCT_KERNELS && (!of[i].n || n == of[i].n));
         for (int j = 0; j < n; j++)
-            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1)));
+            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1) && k[j].options.wgmma.promote == p.promote));
         for (int j = 0; j < n; j++)
             ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
     }
@@ -352,6 +399,7 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .b_major = 1, .swiglu = 1, .ldb = 15}, 1, ".ldb is 15: at least 16, or 0 for that"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .swiglu = 1, .scaled = 1}, 1, ".swiglu is 1: then .scaled is 0"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .tf32 = 1}, 1, ".tf32 is 1: .dtype is f32 then, and not bf16"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .promote = 1}, 1, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not bf16"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
@@ -405,6 +453,8 @@ Suite *product_suite(void)
     tcase_add_test(t, every_number_of_rows);
     tcase_add_loop_test(t, random_products, 0, 8);
     tcase_add_test(t, terms_of_a_product);
+    tcase_add_test(t, promoted);
+    tcase_add_test(t, sums_of_two_levels);
     tcase_add_test(t, choices);
     tcase_add_test(t, kernels_of_a_problem);
     tcase_add_test(t, targets_of_a_problem);

@@ -49,6 +49,8 @@ typedef struct sett_product_problem {
     int swiglu;           /* B is (2N,K): D = silu(A gate^T) (A up^T) */
     int residual;         /* R (M,N) of D's type is added (gemm.h); it may be D */
     int tf32;             /* of f32: by the tensor cores, which read the upper 19 bits */
+    int promote;          /* of fp8: sett_gemm_wgmma, whose tensor core keeps 13 bits of a sum, adds sums of
+                           * 128 of K in Float32 (gemm.h). The other kernels keep Float32 in any case */
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
     int align; /* bytes that operands and D begin at, or an element's: a power of two up to 16; 0: 16 */

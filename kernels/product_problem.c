@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product's problem: what it may be, what members that are 0 become, and which kernels take it. */
+#include "epilogue.h"
+#include "product.h"
+#include <limits.h>
+#include <string.h>
+
+enum { ALIGN = 16 /* bytes, of TMA */ };
+
+#define MOST_STRIDE (INT64_C(1) << 31) /* elements; times an extent it has 62 bits */
+
+/* ---- the problem ------------------------------------------------------------------------------------- */
+static void check_types(const sett_product_problem *p, choice *c)
+{
+    const sett_dtype t = p->dtype;
+    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !product_fp8(t))
+        REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
+    if (p->b != t && !(product_fp8(p->b) && product_fp8(t)))
+        REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(p->b), sett_dtype_name(t));
+    const bool ints = (t == SETT_I8 && p->d == SETT_I32) || (p->d == SETT_I8 && (t == SETT_I8 || p->terms.quantise));
+    if (!sett__is_small_float(p->d) && !product_fp8(p->d) && !ints)
+        REFUSE(c, ".d is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(p->d), t == SETT_I8 ? ", i32 or i8" : "");
+    if (p->d == SETT_I32 && p->scaled)
+        REFUSE(c, ".d is i32: with .scaled it is a float, or i8");
+    if (p->tf32 && t != SETT_F32)
+        REFUSE(c, ".tf32 is 1: .dtype is f32 then, and not %s", sett_dtype_name(t));
+    if (p->promote && !product_fp8(t))
+        REFUSE(c, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not %s", sett_dtype_name(t));
+    if (p->swiglu && (p->scaled || t == SETT_I8))
+        REFUSE(c, ".swiglu is 1: %s", p->scaled ? "then .scaled is 0" : ".dtype is a float then");
+}
+
+/* A stride that is given is at least `length`, so that rows do not overlap; 0 becomes that. */
+static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t length)
+{
+    if (*stride < 0 || (*stride && *stride < length))
+        REFUSE(c, ".%s is %lld: at least %lld, or 0 for that", name, (long long)*stride, (long long)length);
+    if (*stride > MOST_STRIDE)
+        REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
+    *stride = *stride ? *stride : length > 1 ? length : 1;
+}
+
+/* From one of a batch to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
+static void settle_batch(const sett_product_problem *p, choice *c, const char *name, int64_t *stride, int64_t length, int64_t least)
+{
+    if (p->batch > 1 && (*stride < 0 || (*stride && *stride < least)))
+        REFUSE(c, ".%s is %lld: at least %lld, or 0 for %lld", name, (long long)*stride, (long long)least, (long long)length);
+    if (*stride > MOST_STRIDE)
+        REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
+    *stride = *stride ? *stride : length;
+}
+
+/* What kernels read or write by offsets of 32 bits. */
+static void check_span(choice *c, const char *name, bool has, int64_t stride, int max_m)
+{
+    if (has && max_m && stride > INT32_MAX / max_m)
+        REFUSE(c, ".%s is %lld: with max_m %d it spans 2^31 elements or more", name, (long long)stride, max_m);
+}
+
+void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
+{
+    const struct {
+        const char *name;
+        int value;
+    } flags[] = {{"no_pdl", p->no_pdl}, {"a_major", p->a_major}, {"b_major", p->b_major}, {"scaled", p->scaled}, {"swiglu", p->swiglu}, {"residual", p->residual},
+        {"tf32", p->tf32}, {"promote", p->promote}, {"batch_invariant", p->batch_invariant}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
+    p->b = p->b ? p->b : p->dtype;
+    const bool as_they_are = p->dtype == SETT_I8 && !p->scaled && !sett__has_terms(&p->terms);
+    p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : as_they_are ? SETT_I32 : SETT_BF16;
+    check_types(p, c);
+    const epilogue_options e = {.named = &p->terms, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .sums = p->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = p->d};
+    sett__check_epilogue(&e, c);
+    if (!strncmp(c->why, ".c ", 3)) /* as kernels call it */
+        c->why[1] = 'd';
+    sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
+    sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
+    sett__in_range(c, "batch", p->batch, 0, 65535);
+    sett__either(&p->align, ALIGN);
+    if (p->align < 1 || p->align > ALIGN || p->align & (p->align - 1))
+        REFUSE(c, ".align is %d: 16, 8, 4, 2 or 1", p->align);
+    if (*c->why)
+        return;
+    const int64_t rows_b = (int64_t)p->n << p->swiglu, m = max_m;
+    settle_stride(c, "lda", &p->lda, p->a_major ? m : p->k);
+    settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
+    settle_stride(c, "ldr", &p->ldr, p->n);
+    settle_stride(c, "ldd", &p->ldd, p->n);
+    settle_stride(c, "ldaux", &p->ldaux, p->n);
+    if (*c->why)
+        return;
+    check_span(c, "ldr", p->residual, p->ldr, max_m);
+    check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
+    settle_batch(p, c, "batch_a", &p->batch_a, p->lda * (p->a_major ? p->k : m), 0);
+    settle_batch(p, c, "batch_b", &p->batch_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
+    settle_batch(p, c, "batch_r", &p->batch_r, p->ldr * m, 0);
+    settle_batch(p, c, "batch_d", &p->batch_d, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
+}
+
+/* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */
+static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int64_t batch)
+{
+    int align = p->align;
+    while (align > product_bytes(t) && (row * product_bytes(t) % align || (p->batch > 1 && batch * product_bytes(t) % align)))
+        align /= 2;
+    return align > product_bytes(t) ? align : product_bytes(t);
+}
+
+int sett__product_align_in(const sett_product_problem *p)
+{
+    const int64_t up = p->swiglu && p->b_major ? p->n : 0; /* where the rows of up begin */
+    const int a = aligned(p, p->dtype, p->lda, p->batch_a), of_b = aligned(p, p->b, p->ldb, p->batch_b);
+    int b = of_b;
+    while (b > product_bytes(p->b) && up * product_bytes(p->b) % b)
+        b /= 2;
+    return a < b ? a : b;
+}
+
+int sett__product_align_out(const sett_product_problem *p)
+{
+    const int d = aligned(p, p->d, p->ldd, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, p->batch_r) : d;
+    const int aux = p->terms.aux ? aligned(p, sett__type_beside(p->d), p->ldaux, p->ldaux) : d, least = r < d ? r : d;
+    return aux < least ? aux : least;
+}
+
+/* What sett_gemm_wgmma takes, on the target that has it; the CPU engine takes it too. */
+bool sett__product_takes_tma(const sett_product_problem *p, const char *target)
+{
+    const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise), majors = !p->a_major && !p->b_major;
+    const bool lies = sett__product_align_in(p) == ALIGN && sett__product_align_out(p) == ALIGN && (int64_t)p->n * product_bytes(p->d) % ALIGN == 0;
+    const int64_t limit = INT32_MAX;
+    const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
+    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n;
+}
+
+/* May K be dealt to several workers? Batches have many tiles. */
+bool sett__product_streams(const sett_product_problem *p)
+{
+    return !p->batch_invariant && p->batch <= 1;
+}
+
+/* What sett_gemm_few_rows takes, on any target. */
+bool sett__product_takes_few(const sett_product_problem *p)
+{
+    const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
+    const int64_t limit = INT32_MAX / PRODUCT_FEW;
+    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && p->batch <= 1 && !p->batch_invariant;
+}
