@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
+enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -58,7 +58,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
                 .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote}};
+                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -109,7 +109,12 @@ static sett_status take(const char *function, const sett_product_problem *given,
     const int sm = gpu ? atoi(target + 3) : 0, least = fp8 ? 89 : 80;
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
-    sett_status s = sett__product_takes_tma(p, target) ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
+    const bool by_tma = sett__product_takes_tma(p, target), empty = !p->k || !p->n;
+    if (p->block_scales && gpu && strcmp(target, "sm_90a"))
+        return fail(err, SETT_E_TARGET, function, ".block_scales is 1: products with them need sm_90a, the target is %s", target);
+    if (p->block_scales && !by_tma && !empty)
+        return fail(err, SETT_E_ARGUMENT, function, ".block_scales is 1: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long");
+    sett_status s = by_tma ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
     if (!s && sett__product_takes_few(p))
         s = add_few(p, target, &list[(*n)++], err);
     return s;
@@ -304,15 +309,18 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
     if (!m || !x->p.n)
         return SETT_OK;
+    const bool blocks = x->p.block_scales && x->p.k, scales = x->p.scaled || blocks;
     const struct {
         const char *name;
         const void *p;
         bool needed;
-    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, x->p.scaled}, {"sb", o->sb, x->p.scaled},
+    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales},
         {"s", o->s, x->p.terms.scale}, {"qs", o->qs, x->p.terms.quantise}, {"bias", o->bias, x->p.terms.bias}, {"aux", o->aux, x->p.terms.aux}, {"amax", o->amax, x->p.terms.amax}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].needed && !of[i].p)
             return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);
+    if (blocks && o->ldsa && (o->ldsa < m || o->ldsa % SCALES || o->ldsa > INT32_MAX))
+        return fail(err, SETT_E_ARGUMENT, function, ".ldsa is %lld: a multiple of %d, at least m, %d, or 0 for that", (long long)o->ldsa, SCALES, m);
     if (bytes < x->workspace || (x->workspace && !workspace))
         return fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", workspace ? bytes : (size_t)0, x->workspace);
     if ((uintptr_t)workspace % WORKSPACE_ALIGN && x->workspace)
@@ -335,6 +343,10 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     add_matrix(&l, p, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
     if (p->scaled)
         add_vector(&l, p, o->sa, SETT_F32, m), add_vector(&l, p, o->sb, SETT_F32, p->n);
+    if (p->block_scales && p->k) {
+        add_matrix(&l, p, o->sa, SETT_F32, m, product_blocks(p->k), o->ldsa ? o->ldsa : (m + SCALES - 1) / SCALES * SCALES, 0, 1);
+        add_matrix(&l, p, o->sb, SETT_F32, product_blocks(p->n) << p->swiglu, product_blocks(p->k), p->ldsb, 0, 0);
+    }
     add_terms(&l, p, m, o);
     if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
         add_stream(&l, x, workspace, &w);

@@ -17,6 +17,12 @@ static inline bool product_fp8(sett_dtype t)
     return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
 }
 
+/* Tiles of 128, which scales of blocks are of. */
+static inline int64_t product_blocks(int64_t n)
+{
+    return (n + 127) / 128;
+}
+
 /* ---- the problem: product_problem.c ---- */
 /* Fills in what is 0, and says in the choice what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
 void sett__product_settle(sett_product_problem *, int max_m, choice *);

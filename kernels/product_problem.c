@@ -24,8 +24,10 @@ static void check_types(const sett_product_problem *p, choice *c)
         REFUSE(c, ".d is i32: with .scaled it is a float, or i8");
     if (p->tf32 && t != SETT_F32)
         REFUSE(c, ".tf32 is 1: .dtype is f32 then, and not %s", sett_dtype_name(t));
-    if (p->promote && !product_fp8(t))
-        REFUSE(c, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not %s", sett_dtype_name(t));
+    if ((p->promote || p->block_scales) && !product_fp8(t))
+        REFUSE(c, ".%s is 1: .dtype is f8E4M3FN or f8E5M2 then, and not %s", p->block_scales ? "block_scales" : "promote", sett_dtype_name(t));
+    if (p->block_scales && (p->scaled || p->batch > 1))
+        REFUSE(c, ".block_scales is 1: then .%s is 0", p->scaled ? "scaled" : "batch");
     if (p->swiglu && (p->scaled || t == SETT_I8))
         REFUSE(c, ".swiglu is 1: %s", p->scaled ? "then .scaled is 0" : ".dtype is a float then");
 }
@@ -63,7 +65,7 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         const char *name;
         int value;
     } flags[] = {{"no_pdl", p->no_pdl}, {"a_major", p->a_major}, {"b_major", p->b_major}, {"scaled", p->scaled}, {"swiglu", p->swiglu}, {"residual", p->residual},
-        {"tf32", p->tf32}, {"promote", p->promote}, {"batch_invariant", p->batch_invariant}};
+        {"tf32", p->tf32}, {"promote", p->promote}, {"block_scales", p->block_scales}, {"batch_invariant", p->batch_invariant}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
     p->b = p->b ? p->b : p->dtype;
@@ -77,6 +79,7 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
     sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
     sett__in_range(c, "batch", p->batch, 0, 65535);
+    p->promote |= p->block_scales;
     sett__either(&p->align, ALIGN);
     if (p->align < 1 || p->align > ALIGN || p->align & (p->align - 1))
         REFUSE(c, ".align is %d: 16, 8, 4, 2 or 1", p->align);
@@ -88,6 +91,8 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     settle_stride(c, "ldr", &p->ldr, p->n);
     settle_stride(c, "ldd", &p->ldd, p->n);
     settle_stride(c, "ldaux", &p->ldaux, p->n);
+    if (p->block_scales)
+        settle_stride(c, "ldsb", &p->ldsb, product_blocks(p->k));
     if (*c->why)
         return;
     check_span(c, "ldr", p->residual, p->ldr, max_m);
@@ -143,7 +148,7 @@ bool sett__product_streams(const sett_product_problem *p)
 /* What sett_gemm_few_rows takes, on any target. */
 bool sett__product_takes_few(const sett_product_problem *p)
 {
-    const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
+    const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32 && !p->block_scales, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / PRODUCT_FEW;
     return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && p->batch <= 1 && !p->batch_invariant;
 }

@@ -190,10 +190,12 @@ static int take_operand(taken *t, int i, PyObject *arg)
 /* What the problem takes, and no more. */
 static int check_given(const product *x, const taken *t, PyObject *const arg[OPERANDS])
 {
+    const bool scales = x->p.scaled || x->p.block_scales;
+    const char *of_scales = x->p.block_scales ? "block_scales" : "scaled";
     const struct {
         int i, wanted;
         const char *option;
-    } of[] = {{R, x->p.residual, "residual"}, {SA, x->p.scaled, "scaled"}, {SB, x->p.scaled, "scaled"}, {BIAS, x->p.terms.bias, "bias"}, {AUX, x->p.terms.aux, "aux"},
+    } of[] = {{R, x->p.residual, "residual"}, {SA, scales, of_scales}, {SB, scales, of_scales}, {BIAS, x->p.terms.bias, "bias"}, {AUX, x->p.terms.aux, "aux"},
         {S, x->p.terms.scale, "scale"}, {QS, x->p.terms.quantise, "quantise"}, {AMAX, x->p.terms.amax, "amax"}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const bool given = arg[of[k].i] != NULL;
@@ -203,17 +205,24 @@ static int check_given(const product *x, const taken *t, PyObject *const arg[OPE
     return 0;
 }
 
+static int64_t blocks_of(int64_t n)
+{
+    return (n + 127) / 128;
+}
+
 static int check_all(const product *x, const taken *t, int64_t m)
 {
     const sett_product_problem *p = &x->p;
     const sett_dtype beside = p->d == SETT_F32 || p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32; /* of bias and aux: gemm.h */
     const bool deep = p->batch > 1;
+    const int64_t ldsa = p->block_scales && t->buf[SA].rank == 2 ? t->buf[SA].stride[1] : 0; /* any, of each call */
     const struct {
         int i, has;
         form form;
     } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a"}}, {B, 1, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b"}},
         {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d"}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r"}},
-        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux"}}};
+        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux"}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, 0, 1, "sa"}},
+        {SB, p->block_scales, {SETT_F32, blocks_of(p->n) << p->swiglu, blocks_of(p->k), p->ldsb, 0, 0, "sb"}}};
     const struct {
         int i, has;
         sett_dtype dtype;
@@ -313,7 +322,7 @@ static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS], PyObj
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
-        .amax = at[AMAX]};
+        .amax = at[AMAX], .ldsa = x->p.block_scales && x->p.k > 128 ? t->buf[SA].stride[1] : 0};
     if (take_numbers(x, number, &o))
         return -1;
     sett_status s;
@@ -404,7 +413,8 @@ static PyMethodDef methods[] = {
         "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None)\n--\n\n"
         "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
-        "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1. Of batch=L each has a mode of L before these.\n"
+        "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1; of block_scales=1 (M,ceil(K/128)), whose columns\n"
+        "    are contiguous and a multiple of 4 apart, and (ceil(N/128),ceil(K/128)). Of batch=L each has a mode of L before these.\n"
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
         "    or 2. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"

@@ -122,9 +122,11 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
     const size_t each = p->batch > 1 ? (size_t)p->batch : 1, d = span(p, x->m, p->n, p->ldd, p->batch_d, 0);
     const sett_dtype beside = p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32;
     const sett_gemm_terms *t = &p->terms;
+    const size_t blocks_n = ((size_t)p->n + 127) / 128 << p->swiglu, blocks_k = ((size_t)p->k + 127) / 128, quads = ((size_t)x->m + 3) / 4 * 4;
+    const size_t sa = p->block_scales ? quads * blocks_k : p->scaled ? each * (size_t)x->m : 0, sb = p->block_scales ? blocks_n * (size_t)p->ldsb : p->scaled ? each * (size_t)p->n : 0;
     const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32};
     const size_t count[] = {span(p, x->m, p->k, p->lda, p->batch_a, p->a_major), span(p, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
-        p->residual ? span(p, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, p->scaled ? each * (size_t)x->m : 0, p->scaled ? each * (size_t)p->n : 0,
+        p->residual ? span(p, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
         t->bias ? each * (size_t)p->n : 0, t->aux ? each * (size_t)x->m * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? each * (size_t)x->m : t->amax != 0};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }

@@ -61,6 +61,26 @@ class Results(Case):
         sa, sb = some(9, dtype="f4"), some(48, dtype="f4")
         self.same(product(48, 64, scaled=1, d="f32")(a, b, sa=sa, sb=sb), exact(a, b) * sa[:, None] * sb)
 
+    def test_scales_of_blocks(self):
+        n, k, m = 144, 272, 9
+        codes, values = np.array([0xC0, 0xB8, 0, 0x38, 0x40], "u1"), np.arange(-2, 3, dtype="f4")  # of f8E4M3FN
+        a, b, out = RNG.integers(0, 5, (m, k)), RNG.integers(0, 5, (n, k)), np.empty((m, n), "f4")
+        sa, sb = (2.0 ** RNG.integers(-1, 3, shape).astype("f4") for shape in ((3, 12), (2, 3)))
+        sa = sa.T[:m]  # columns that lie 12 apart
+        all_sa, all_sb = np.repeat(sa, 128, 1)[:, :k], np.repeat(np.repeat(sb, 128, 1)[:, :k], 128, 0)[:n]
+        p = product(n, k, "f8E4M3FN", d="f32", block_scales=1)
+        eights = [sett.view(codes[x], "f8E4M3FN") for x in (a, b)]
+        p(*eights, out, sa=sa, sb=sb)
+        np.testing.assert_array_equal(out, (values[a] * all_sa) @ (values[b] * all_sb).T)
+        with self.refused(Status.E_BIND, "sb: it is missing: the product has block_scales=1"):
+            p(*eights, out, sa=sa)
+        with self.refused(Status.E_SHAPE, "sa: its rows lie 3 elements apart, and those of the product beside each other"):
+            p(*eights, out, sa=np.ascontiguousarray(sa), sb=sb)
+        with self.refused(Status.E_ARGUMENT, ".ldsa is 9: a multiple of 4, at least m, 9, or 0 for that"):
+            p(*eights, out, sa=np.asfortranarray(sa), sb=sb)
+        with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
+            p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
+
     def test_terms_by_name(self):
         a, b, bias, aux = some(9, 64), some(48, 64), some(48), np.empty((9, 48), "f2")
         p = product(48, 64, bias=1, activation="relu", aux=1, alpha=1)

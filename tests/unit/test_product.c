@@ -73,6 +73,12 @@ static void check_product(const problem *p, const planned *have)
     sett_free(r.e, r.stream.device, sa), sett_free(r.e, r.stream.device, sb);
 }
 
+static bool has_wgmma(void)
+{
+    char target[16] = "cpu";
+    return r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a"));
+}
+
 /* ---- right ------------------------------------------------------------------------------------------------ */
 START_TEST(every_number_of_rows)
 {
@@ -135,11 +141,93 @@ START_TEST(sums_of_two_levels)
         planned own = prepare(&p, M);
         run_plan(&own, M, &o);
         ck_assert(!sett_memcpy(r.e, r.stream, d, to, sizeof d) && !sett_sync(r.e, r.stream));
-        ck_assert_msg(d[0] == (promote ? 16384 + 31 * 128 : 16384), ".promote %d: %g", promote, (double)d[0]);
+        ck_assert_msg(d[0] == (promote ? 16384 + 31 * 128 : 16384) || !has_wgmma(), ".promote %d: %g", promote, (double)d[0]);
         ck_assert_msg(d[N + 1] == K, ".promote %d: %g", promote, (double)d[N + 1]);
         drop_plan(&own);
     }
     sett_free(r.e, r.stream.device, x), sett_free(r.e, r.stream.device, to);
+}
+END_TEST
+
+static void *floats_at(const float *x, size_t n)
+{
+    void *data = sett_alloc(r.e, r.stream.device, n * sizeof *x);
+    ck_assert(data && !sett_memcpy(r.e, r.stream, data, x, n * sizeof *x) && !sett_sync(r.e, r.stream));
+    return data;
+}
+
+/* Scales of blocks against sums in double: powers of two, so that all of it is exact in any order. What lies between columns of SA, and
+ * rows of SB, is NaN. */
+static float block_scale(int x, int t)
+{
+    return (float)(1 << (x * 5 + t * 3) % 4) / 2;
+}
+
+static double small_number(int row, int k)
+{
+    return (row * 7 + k * 5) % 5 - 2;
+}
+
+static void *fp8_matrix(int rows, int cols)
+{
+    static const uint8_t code[] = {0xc0, 0xb8, 0, 0x38, 0x40}; /* -2, -1, 0, 1, 2 of f8E4M3FN */
+    uint8_t *host = malloc((size_t)(rows * cols));
+    void *data = sett_alloc(r.e, r.stream.device, (size_t)(rows * cols));
+    ck_assert(host && data);
+    for (int i = 0; i < rows * cols; i++)
+        host[i] = code[(int)small_number(i / cols, i % cols) + 2];
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, (size_t)(rows * cols)) && !sett_sync(r.e, r.stream));
+    free(host);
+    return data;
+}
+
+/* (rows,blocks): strides row and block apart. */
+static void *blocks_of_scales(int rows, int blocks, int row, int block, int from)
+{
+    float host[4096];
+    ck_assert_int_le((rows - 1) * row + (blocks - 1) * block + 1, 4096);
+    for (int i = 0; i < 4096; i++)
+        host[i] = NAN;
+    for (int i = 0; i < rows * blocks; i++)
+        host[i / blocks * row + i % blocks * block] = block_scale(i / blocks + from, i % blocks);
+    return floats_at(host, 4096);
+}
+
+static double with_scales(int row, int b_row, int k, int scale_row)
+{
+    double sum = 0;
+    for (int i = 0; i < k; i++)
+        sum += small_number(row, i) * small_number(b_row, i) * (double)block_scale(row, i / 128) * (double)block_scale(scale_row + 1, i / 128);
+    return sum;
+}
+
+START_TEST(scales_of_blocks)
+{
+    enum { N = 272, K = 400, MOST = 150, BLOCKS = 4, ROWS = 3, APART = 6 };
+    static const struct { int m, ldsa; } of[] = {{1, 0}, {5, 0}, {8, 12}, {64, 64}, {65, 0}, {129, 160}, {150, 0}};
+    static float d[MOST * N];
+    for (int swiglu = 0; has_wgmma() && swiglu < 2; swiglu++) {
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F8E4M3FN, .d = SETT_F32, .n = N, .k = K, .swiglu = swiglu, .block_scales = 1, .ldsb = APART};
+        planned x = prepare(&p, MOST);
+        void *at[] = {fp8_matrix(MOST, K), fp8_matrix(N << swiglu, K), floats_at(d, MOST * N), blocks_of_scales(ROWS << swiglu, BLOCKS, APART, 1, 1)};
+        for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+            const int m = of[i].m, apart = of[i].ldsa ? of[i].ldsa : (m + 3) / 4 * 4;
+            void *sa = blocks_of_scales(m, BLOCKS, 1, apart, 0);
+            const sett_product_operands o = {.size = sizeof o, .a = at[0], .b = at[1], .d = at[2], .sa = sa, .sb = at[3], .ldsa = of[i].ldsa};
+            run_plan(&x, m, &o);
+            ck_assert(!sett_memcpy(r.e, r.stream, d, at[2], sizeof *d * (size_t)(m * N)) && !sett_sync(r.e, r.stream));
+            for (int row = 0; row < m; row++)
+                for (int col = 0; col < N; col++) {
+                    const double gate = with_scales(row, col, K, col / 128), up = swiglu ? with_scales(row, N + col, K, ROWS + col / 128) : 0;
+                    const double want = swiglu ? gate / (1 + exp(-gate)) * up : gate, got = (double)d[row * N + col];
+                    ck_assert_msg(fabs(got - want) <= (swiglu ? fabs(want) * 0x1p-19 + 0x1p-30 : 0), "swiglu %d, M %d, (%d,%d): %g, not %g", swiglu, m, row, col, got, want);
+                }
+            sett_free(r.e, r.stream.device, sa);
+        }
+        for (int i = 0; i < 4; i++)
+            sett_free(r.e, r.stream.device, at[i]);
+        drop_plan(&x);
+    }
 }
 END_TEST
 
@@ -180,13 +268,6 @@ START_TEST(random_products)
     }
 }
 END_TEST
-
-static void *floats_at(const float *x, size_t n)
-{
-    void *data = sett_alloc(r.e, r.stream.device, n * sizeof *x);
-    ck_assert(data && !sett_memcpy(r.e, r.stream, data, x, n * sizeof *x) && !sett_sync(r.e, r.stream));
-    return data;
-}
 
 /* relu(2 sums S + bias) and the greatest of them, at numbers of rows and columns that take each of the kernels. */
 START_TEST(terms_of_a_product)
@@ -264,6 +345,7 @@ START_TEST(kernels_of_a_problem)
         {{.dtype = SETT_BF16, .n = 4095, .k = 4096}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4095}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .promote = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F8E5M2, .n = 4096, .k = 4096, .promote = 1, .swiglu = 1}, "sm_90a", 4, sett_gemm_wgmma},
+        {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .block_scales = 1}, "sm_90a", 7, sett_gemm_wgmma}, {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 0, .block_scales = 1}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .promote = 1}, "sm_89", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 128, .batch = 3}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 128, .batch = 3, .batch_a = 4, .align = 8}, "sm_90a", 0, sett_gemm_mma}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
@@ -274,7 +356,7 @@ START_TEST(kernels_of_a_problem)
         ck_assert_msg(n > 0, "%s", err.text);
         ck_assert(n <= SETT_PRODUCT_KERNELS && (!of[i].n || n == of[i].n));
         for (int j = 0; j < n; j++)
-            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1) && k[j].options.wgmma.promote == p.promote));
+            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1) && k[j].options.wgmma.promote == (p.promote || p.block_scales) && k[j].options.wgmma.block_scales == p.block_scales));
         for (int j = 0; j < n; j++)
             ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
     }
@@ -311,6 +393,9 @@ END_TEST
 
 START_TEST(targets_of_a_problem)
 {
+    const sett_product_problem blocks = {.size = sizeof blocks, .dtype = SETT_F8E4M3FN, .n = 64, .k = 64, .block_scales = 1};
+    ck_assert(sett_product_kernels(&blocks, "sm_89", NULL, &err) == -1 && err.status == SETT_E_TARGET);
+    ck_assert_str_eq(err.text, "sett_product_kernels: .block_scales is 1: products with them need sm_90a, the target is sm_89");
     static const struct { sett_dtype t; const char *target, *text; } of[] = {{SETT_F8E4M3FN, "sm_80", "sett_product_kernels: products of f8E4M3FN need sm_89, the target is sm_80"},
         {SETT_BF16, "sm_75", "sett_product_kernels: products of bf16 need sm_80, the target is sm_75"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
@@ -400,6 +485,12 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .swiglu = 1, .scaled = 1}, 1, ".swiglu is 1: then .scaled is 0"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .tf32 = 1}, 1, ".tf32 is 1: .dtype is f32 then, and not bf16"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .promote = 1}, 1, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not bf16"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .block_scales = 1}, 1, ".block_scales is 1: .dtype is f8E4M3FN or f8E5M2 then, and not bf16"},
+    {{.dtype = SETT_F8E5M2, .n = 8, .k = 8, .block_scales = 1, .scaled = 1}, 1, ".block_scales is 1: then .scaled is 0"},
+    {{.dtype = SETT_F8E5M2, .n = 8, .k = 8, .block_scales = 1, .batch = 2}, 1, ".block_scales is 1: then .batch is 0"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 272, .block_scales = 1, .ldsb = 2}, 1, ".ldsb is 2: at least 3, or 0 for that"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 24, .block_scales = 1}, 1,
+        ".block_scales is 1: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
@@ -412,12 +503,34 @@ START_TEST(refused)
     sett_product_problem p = bad[_i].p;
     sett_product *plan = (sett_product *)&p;
     size_t bytes = 1;
-    char want[200];
+    char want[300];
     p.size = sizeof p;
     ck_assert_int_eq(sett_product_prepare(r.e, r.stream.device, &p, bad[_i].max_m, &plan, &bytes, &err), SETT_E_ARGUMENT);
     snprintf(want, sizeof want, "sett_product_prepare: %s", bad[_i].text);
     ck_assert_str_eq(err.text, want);
     ck_assert(!plan && !bytes);
+}
+END_TEST
+
+START_TEST(scales_that_do_not_fit)
+{
+    if (!has_wgmma())
+        return;
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F8E4M3FN, .n = 64, .k = 64, .block_scales = 1};
+    static const int64_t bad_ldsa[] = {-4, 4, 9, 10};
+    planned x = prepare(&p, 16);
+    char some[16], want[100];
+    sett_product_operands o = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some};
+    ck_assert_int_eq(sett_product_run(x.plan, 9, &o, x.workspace, x.bytes, r.stream, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_product_run: .sb is NULL");
+    o.sb = (float *)some;
+    for (size_t i = 0; i < sizeof bad_ldsa / sizeof *bad_ldsa; i++) {
+        o.ldsa = bad_ldsa[i];
+        ck_assert_int_eq(sett_product_run(x.plan, 9, &o, x.workspace, x.bytes, r.stream, &err), SETT_E_ARGUMENT);
+        snprintf(want, sizeof want, "sett_product_run: .ldsa is %d: a multiple of 4, at least m, 9, or 0 for that", (int)bad_ldsa[i]);
+        ck_assert_str_eq(err.text, want);
+    }
+    drop_plan(&x);
 }
 END_TEST
 
@@ -455,6 +568,8 @@ Suite *product_suite(void)
     tcase_add_test(t, terms_of_a_product);
     tcase_add_test(t, promoted);
     tcase_add_test(t, sums_of_two_levels);
+    tcase_add_test(t, scales_of_blocks);
+    tcase_add_test(t, scales_that_do_not_fit);
     tcase_add_test(t, choices);
     tcase_add_test(t, kernels_of_a_problem);
     tcase_add_test(t, targets_of_a_problem);

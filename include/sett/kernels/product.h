@@ -51,10 +51,15 @@ typedef struct sett_product_problem {
     int tf32;             /* of f32: by the tensor cores, which read the upper 19 bits */
     int promote;          /* of fp8: sett_gemm_wgmma, whose tensor core keeps 13 bits of a sum, adds sums of
                            * 128 of K in Float32 (gemm.h). The other kernels keep Float32 in any case */
+    int block_scales;     /* of fp8: SA and SB have a scale of each row of A and 128 of K, and of 128 x 128 of
+                           * B, as gemm.h says. It makes .promote 1. Without .scaled and .batch. sm_90a and
+                           * the CPU engine have it, for .a_major and .b_major 0, .align 16, and rows that lie
+                           * at multiples of 16 bytes; N of D is such a multiple too */
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
     int align; /* bytes that operands and D begin at, or an element's: a power of two up to 16; 0: 16 */
     int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
+    int64_t ldsb;                               /* the same of SB, of .block_scales */
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
 } sett_product_problem;
@@ -100,12 +105,15 @@ typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual */
     void *d;
-    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other, as bias, aux and amax */
+    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other, as bias, aux and amax.
+                              * Of .block_scales (M,ceil(K/128)):(1,ldsa) and
+                              * (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as many rows more, up's */
     const float *s, *qs;     /* of .scale and .quantise */
     const void *bias;
     void *aux;
     float *amax;
     float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
+    int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
