@@ -96,7 +96,7 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "k", tune->k, 0, INT_MAX);
     if (tune->threads)
         sett__whole_warps(c, tune->threads);
-    if (tune->rows_per_warp && !is_power_of_two(tune->rows_per_warp, 1 + o->swiglu, 32))
+    if (tune->rows_per_warp && !is_power_of_two(tune->rows_per_warp, o->swiglu ? 2 : 1, 32))
         REFUSE(c, ".rows_per_warp is %d: %s2, 4, 8, 16 or 32", tune->rows_per_warp, o->swiglu ? "with .swiglu " : "1, ");
     if (tune->rows_per_warp >= MMA_N && o->dtype == SETT_F32)
         REFUSE(c, ".rows_per_warp is %d: of f32 at most 4", tune->rows_per_warp);

@@ -435,8 +435,9 @@ START_TEST(extreme_options)
     for (size_t pair = 0; pair < words * words * ENDS * ENDS; pair++) {
         union {
             size_t size;
-            int word[32];
+            int word[64];
         } u = {.size = f->user_size};
+        ck_assert_uint_le(f->user_size, sizeof u);
         const size_t a = pair / (ENDS * ENDS) / words, b = pair / (ENDS * ENDS) % words;
         if (a < FIRST || b < a)
             continue;
