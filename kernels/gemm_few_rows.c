@@ -20,11 +20,6 @@ typedef struct plan {
     sett_mma_atom *atom;
 } plan;
 
-static bool is_f8(sett_dtype t)
-{
-    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
-}
-
 static plan plan_of(const sett_gemm_few_rows_options *o)
 {
     const sett_gemm_few_rows_tuning *tune = &o->tuning;
@@ -33,7 +28,7 @@ static plan plan_of(const sett_gemm_few_rows_options *o)
         .b_is_n = tune->rows_per_warp == MMA_N,
         .sum = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32,
         .halves = 1 + o->swiglu};
-    p.held = o->dtype == SETT_I8 ? SETT_I8 : !p.mma ? SETT_F32 : is_f8(o->dtype) ? SETT_F16 /* has their values */ : o->dtype;
+    p.held = o->dtype == SETT_I8 ? SETT_I8 : !p.mma ? SETT_F32 : sett__is_f8(o->dtype) ? SETT_F16 /* has their values */ : o->dtype;
     p.rows_a = p.mma ? 1 : o->rows;
     p.rows_b = p.mma ? tune->rows_per_warp / MMA_N : tune->rows_per_warp;
     p.lanes = p.mma ? WARP / MMA_N : WARP;
@@ -77,10 +72,10 @@ static epilogue_options epilogue_of(const sett_gemm_few_rows_options *o)
 static void settle_problem(sett_gemm_few_rows_options *o, choice *c)
 {
     const sett_dtype t = o->dtype;
-    if (!sett__is_small_float(t) && !is_f8(t) && t != SETT_I8)
+    if (!sett__is_small_float(t) && !sett__is_f8(t) && t != SETT_I8)
         REFUSE(c, ".dtype is %s: f32, f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
     o->c = o->c ? o->c : t == SETT_F16 || t == SETT_F32 ? t : SETT_BF16;
-    if (!sett__is_small_float(o->c) && !is_f8(o->c) && !(o->c == SETT_I8 && o->terms.quantise))
+    if (!sett__is_small_float(o->c) && !sett__is_f8(o->c) && !(o->c == SETT_I8 && o->terms.quantise))
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
     sett__either(&o->rows, MOST_ROWS);
     sett__in_range(c, "rows", o->rows, 1, MOST_ROWS);

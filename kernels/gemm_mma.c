@@ -7,11 +7,6 @@
 enum { RASTER = 8, MOST_SUMS = 128, MOST_STAGES = 8, USUAL_STAGES = 4 };
 
 /* ---- rules --------------------------------------------------------------------------------------------- */
-int sett__mma_bytes(sett_dtype t)
-{
-    return sett_dtype_bits(t) / 8;
-}
-
 bool sett__mma_by_fma(const sett_gemm_mma_options *o)
 {
     return o->dtype == SETT_F32 && !o->tf32;
@@ -41,22 +36,17 @@ int sett__mma_padding(const sett_gemm_mma_options *o, int major)
     return sett__mma_by_fma(o) ? 4 : o->tf32 && major == SETT_MN_MAJOR ? 8 : 0; /* so that neither threads that write nor those that read share banks */
 }
 
-static bool is_fp8(sett_dtype t)
-{
-    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
-}
-
 static void check_types(sett_gemm_mma_options *o, choice *c)
 {
     const sett_dtype t = o->dtype;
     const bool ints = t == SETT_I8;
-    if (!sett__is_small_float(t) && !is_fp8(t) && !ints)
+    if (!sett__is_small_float(t) && !sett__is_f8(t) && !ints)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
     o->b = o->b ? o->b : t;
-    if (o->b != t && !(is_fp8(t) && is_fp8(o->b)))
-        REFUSE(c, ".b is %s: %s", sett_dtype_name(o->b), is_fp8(t) ? "f8E4M3FN or f8E5M2" : "it differs from .dtype among f8E4M3FN and f8E5M2 alone");
+    if (o->b != t && !(sett__is_f8(t) && sett__is_f8(o->b)))
+        REFUSE(c, ".b is %s: %s", sett_dtype_name(o->b), sett__is_f8(t) ? "f8E4M3FN or f8E5M2" : "it differs from .dtype among f8E4M3FN and f8E5M2 alone");
     o->c = o->c ? o->c : t == SETT_F16 || t == SETT_F32 ? t : ints && !o->scaled && !sett__has_terms(&o->terms) ? SETT_I32 : SETT_BF16;
-    if (!sett__is_small_float(o->c) && !is_fp8(o->c) && !(ints && (o->c == SETT_I32 || o->c == SETT_I8)) && !(o->c == SETT_I8 && o->terms.quantise))
+    if (!sett__is_small_float(o->c) && !sett__is_f8(o->c) && !(ints && (o->c == SETT_I32 || o->c == SETT_I8)) && !(o->c == SETT_I8 && o->terms.quantise))
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(o->c), ints ? ", i32 or i8" : "; i8 with .quantise");
     if (o->c == SETT_I32 && o->scaled)
         REFUSE(c, ".c is i32: with .scaled it is a float, or i8");
@@ -92,9 +82,9 @@ static void check_problem(sett_gemm_mma_options *o, choice *c)
     if (*c->why)
         return;
     sett__either(&o->align, 16);
-    check_align(c, "align", o->align, sett__mma_bytes(o->dtype));
-    sett__either(&o->align_c, o->align > sett__mma_bytes(o->c) ? o->align : sett__mma_bytes(o->c));
-    check_align(c, "align_c", o->align_c, sett__mma_bytes(o->c));
+    check_align(c, "align", o->align, sett__bytes_of(o->dtype));
+    sett__either(&o->align_c, o->align > sett__bytes_of(o->c) ? o->align : sett__bytes_of(o->c));
+    check_align(c, "align_c", o->align_c, sett__bytes_of(o->c));
 }
 
 /* ---- the tile ------------------------------------------------------------------------------------------- */
@@ -302,8 +292,8 @@ void sett_gemm_mma_with_at(sett_site site, sett_build *b, const sett_gemm_mma_op
         return;
     product p = {.b = b, .M = sett_sym(b, "M"), .align_c = o.align_c, .wide = true, .of = epilogue_of(&o)};
     /* Where rows of B lie along N, those of up begin N elements behind the gate's. */
-    p.N = sett_sym(b, "N", .div = o.swiglu && o.b_major ? o.align / sett__mma_bytes(o.b) : 1);
-    mma_tile t = {.o = &o, .b = b, .bk = o.tuning.bk / sett__mma_bytes(o.dtype), .K = sett_sym(b, "K")};
+    p.N = sett_sym(b, "N", .div = o.swiglu && o.b_major ? o.align / sett__bytes_of(o.b) : 1);
+    mma_tile t = {.o = &o, .b = b, .bk = o.tuning.bk / sett__bytes_of(o.dtype), .K = sett_sym(b, "K")};
     p.L = o.batched ? sett_sym(b, "L") : NULL;
     sett_tensor *A = sett__operand(&p, "A", o.dtype, o.align, p.M, t.K, (sett_major)o.a_major);
     sett_tensor *B = sett__operand(&p, "B", o.b, o.align, o.swiglu ? sett_mul(p.N, 2) : p.N, t.K, (sett_major)o.b_major);

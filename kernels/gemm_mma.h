@@ -35,7 +35,6 @@ typedef struct mma_tile {
     sett_tensor *sA, *sB; /* (rows,bk,stages) */
 } mma_tile;
 
-int sett__mma_bytes(sett_dtype);
 bool sett__mma_by_fma(const sett_gemm_mma_options *); /* one multiply-add a thread: f32 without .tf32 */
 int sett__mma_columns(const sett_gemm_mma_options *); /* of C, of a tile */
 /* Rows, and columns, that the warps compute at once. */

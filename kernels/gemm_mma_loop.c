@@ -33,7 +33,7 @@ enum { TURNED = 4, TURNED_ACROSS = 8 }; /* of 8-bit elements: a thread turns 4 x
 /* Neighbouring threads copy neighbours in memory, as many elements each as the alignment allows. */
 static void choose_copy(source *s, const mma_tile *t, sett_dtype d, int rows, int major)
 {
-    const int bytes = sett__mma_bytes(d), threads = 32 * t->o->tuning.warps, known = t->o->align / bytes;
+    const int bytes = sett__bytes_of(d), threads = 32 * t->o->tuning.warps, known = t->o->align / bytes;
     const bool other = major_of(t->o, major) != (sett_major)major, turned = other && bytes == 1;
     const int vec = turned ? least(known, TURNED) : other ? 1 : known, deep = turned ? TURNED : 1;
     s->async = vec * bytes >= 4 && !turned;
@@ -163,7 +163,7 @@ static void multiply(const mma_tile *t, sett_val *stage)
  * 4 rows and 4 columns beside each other: 16 bytes of shared memory. */
 static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_mma_options *o)
 {
-    const int high = sett__mma_high(o), wide = sett__mma_wide(o), k = 32 / sett__mma_bytes(o->dtype);
+    const int high = sett__mma_high(o), wide = sett__mma_wide(o), k = 32 / sett__bytes_of(o->dtype);
     if (sett__mma_by_fma(o))
         return sett_make_tiled_mma(sett_mma_universal(b, .acc = SETT_F32), T(high / 4, wide / 4, 1),
             T(sett_make_layout(b, T(high / 4, 4), T(4, 1)), sett_make_layout(b, T(wide / 4, 4), T(4, 1)), ALL));

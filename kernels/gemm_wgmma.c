@@ -18,13 +18,13 @@ static const device *hopper(void)
 /* Of a stage: a box begins at a multiple of 128 bytes. */
 static int bytes_of_scales(const sett_gemm_wgmma_options *o)
 {
-    return sett__round_up(o->tuning.bm * bytes_of(SETT_F32), LINE);
+    return sett__round_up(o->tuning.bm * sett__bytes_of(SETT_F32), LINE);
 }
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
     const int scales = o->block_scales ? bytes_of_scales(o) : 0;
-    return (hopper()->shared_memory_bytes - BARRIERS - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE + scales);
+    return (hopper()->shared_memory_bytes - BARRIERS - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * sett__bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE + scales);
 }
 
 /* Has a thread registers for it? */
@@ -43,7 +43,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .batches = 1, .k_tiles = USUAL_K_TILES};
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
-    f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * bytes_of(o->c);
+    f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * sett__bytes_of(o->c);
     sett__product_tiles(&f, o->swiglu, false, PRODUCT_TILES); /* without .stream_k more of them fit */
     const int n = f.n_tiles;
     f.n_tiles = 0;
@@ -70,7 +70,7 @@ static void check_promotion(sett_gemm_wgmma_options *o, choice *c)
     const sett_dtype t = o->dtype;
     sett__in_range(c, "promote", o->promote, 0, 1);
     sett__in_range(c, "block_scales", o->block_scales, 0, 1);
-    if ((o->promote || o->block_scales) && t != SETT_F8E4M3FN && t != SETT_F8E5M2)
+    if ((o->promote || o->block_scales) && !sett__is_f8(t))
         REFUSE(c, ".%s is 1: .dtype is f8E4M3FN or f8E5M2 then, and not %s", o->block_scales ? "block_scales" : "promote", sett_dtype_name(t));
     if (o->block_scales && o->scaled)
         REFUSE(c, ".block_scales is 1: then .scaled is 0");
@@ -82,13 +82,13 @@ static void settle(void *options, choice *c)
     sett_gemm_wgmma_options *o = options;
     sett_gemm_wgmma_tuning *tune = &o->tuning;
     const sett_dtype t = o->dtype;
-    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_F8E4M3FN && t != SETT_F8E5M2 && t != SETT_I8)
+    if (t != SETT_F16 && t != SETT_BF16 && !sett__is_f8(t) && t != SETT_I8)
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
     o->b = o->b ? o->b : t;
-    if (o->b != t && (bytes_of(o->b) != 1 || o->b == SETT_I8 || bytes_of(t) != 1 || t == SETT_I8))
+    if (o->b != t && !(sett__is_f8(o->b) && sett__is_f8(t)))
         REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(o->b), sett_dtype_name(t));
     o->c = o->c ? o->c : t == SETT_F16 ? t : SETT_BF16;
-    if (!sett__is_small_float(o->c) && o->c != SETT_F8E4M3FN && o->c != SETT_F8E5M2 && !(o->c == SETT_I8 && o->terms.quantise))
+    if (!sett__is_small_float(o->c) && !sett__is_f8(o->c) && !(o->c == SETT_I8 && o->terms.quantise))
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
     const epilogue_options e = epilogue_of(o);
     sett__check_epilogue(&e, c);
@@ -128,7 +128,7 @@ static void settle(void *options, choice *c)
 static void load_scales(sett_build *b, wgmma_parts *t)
 {
     const int bm = t->o->tuning.bm;
-    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(bm, 1, t->o->tuning.stages), T(1, 0, bytes_of_scales(t->o) / bytes_of(SETT_F32))), LINE);
+    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(bm, 1, t->o->tuning.stages), T(1, 0, bytes_of_scales(t->o) / sett__bytes_of(SETT_F32))), LINE);
     t->tsa = sett_make_tma(t->terms->to.SA, .layout = sett_make_layout(b, T(bm, 1)), .tile = T(bm, 1));
     t->SB = t->terms->to.SB;
 }
@@ -166,7 +166,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     if (!sett__kernel_options(b, &sett__gemm_wgmma, user, &o))
         return;
     sett_val *parts = o.batched ? sett_sym(b, "L") : o.grouped ? sett_sym(b, "G") : NULL;
-    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / bytes_of(o.c)), .align_c = 16, .wide = parts != NULL, .of = epilogue_of(&o)};
+    product p = {.b = b, .M = sett_sym(b, "M"), .N = sett_sym(b, "N", .div = 16 / sett__bytes_of(o.c)), .align_c = 16, .wide = parts != NULL, .of = epilogue_of(&o)};
     sett_val *K = sett_sym(b, "K"), *M = p.M, *N = p.N;
     product weights = p; /* as B has its modes */
     weights.L = parts;
@@ -180,7 +180,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     const outputs to = sett__outputs(&p);
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
-    wgmma_parts t = {.o = &o, .bk = LINE / bytes_of(o.dtype), .product = &p, .terms = &s, .M = M, .N = N};
+    wgmma_parts t = {.o = &o, .bk = LINE / sett__bytes_of(o.dtype), .product = &p, .terms = &s, .M = M, .N = N};
     t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
     if (o.stream_k) {

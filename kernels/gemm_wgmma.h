@@ -7,11 +7,6 @@
 
 enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */ };
 
-static inline int bytes_of(sett_dtype t)
-{
-    return sett_dtype_bits(t) / 8;
-}
-
 /* Of C, of a tile. */
 static inline int columns(const sett_gemm_wgmma_options *o)
 {
@@ -47,7 +42,8 @@ static inline int sums_of(const sett_gemm_wgmma_options *o)
     return high_of(o) * o->tuning.bm / 2;
 }
 
-/* Of tiles within it ptxas spills nothing, but 8 bytes of one of 136 rows with .stream_k and a long epilogue. */
+/* Of tiles within it ptxas spills nothing, but 8 bytes of one of 136 rows with .stream_k and a long epilogue, and of 128 and 144 rows with .promote,
+ * .batched, .scaled and .residual. */
 static inline int most_sums(const sett_gemm_wgmma_options *o)
 {
     return !o->promote ? SUMS : o->stream_k && groups_of(o) * high_of(o) == 4 ? SHARED : PROMOTED;
@@ -71,7 +67,7 @@ static inline int box_of_a(const sett_gemm_wgmma_options *o)
 /* Columns of C that one TMA box stores: of 64, as many as have 128 bytes. */
 static inline int panel_of(const sett_gemm_wgmma_options *o)
 {
-    return bytes_of(o->c) == 4 ? LINE / 4 : ROWS;
+    return sett__bytes_of(o->c) == 4 ? LINE / 4 : ROWS;
 }
 
 typedef struct wgmma_parts {

@@ -5,15 +5,15 @@
 /* Sums that a thread converts and stores at a time: of 16 rows of A by stmatrix, which has elements of 16 bits, else of 8. */
 static int each_of(const sett_gemm_wgmma_options *o)
 {
-    return o->tuning.bm % 16 || bytes_of(o->c) != 2 ? 4 : 8;
+    return o->tuning.bm % 16 || sett__bytes_of(o->c) != 2 ? 4 : 8;
 }
 
 /* Number j of such parts of a partition of the copy to shared memory. */
 static sett_tensor *part_of(const sett_gemm_wgmma_options *o, sett_tensor *t, int j)
 {
-    if (bytes_of(o->c) != 2 && o->tuning.bm == 8) /* there is one, and no mode of them */
+    if (sett__bytes_of(o->c) != 2 && o->tuning.bm == 8) /* there is one, and no mode of them */
         return sett_slice(t, ALL, 0, 0);
-    return bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
+    return sett__bytes_of(o->c) == 2 ? sett_slice(t, T(ALL, j), 0, 0) : sett_slice(t, T(ALL, T(ALL, ALL, j)), 0, 0);
 }
 
 /* A part of a tile: what its epilogue is given. Tensors are taken as (N,M) here. */
@@ -36,7 +36,7 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 /* Number j of such sums, of registers as the copy to shared memory has them. */
 static sett_val *sums_at(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *acc, int j)
 {
-    return sett_load(bytes_of(o->c) == 2 ? part_of(o, acc, j) : sett_slice(sett_composition(acc, sett_make_layout(b, T(4, o->tuning.bm / 8))), ALL, j));
+    return sett_load(sett__bytes_of(o->c) == 2 ? part_of(o, acc, j) : sett_slice(sett_composition(acc, sett_make_layout(b, T(4, o->tuning.bm / 8))), ALL, j));
 }
 
 /* 64 columns of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC, (64,bm). */
@@ -61,7 +61,7 @@ static void fill_columns(sett_build *b, const wgmma_parts *t, sett_tiled_copy *r
 static sett_tensor *rows_of(sett_build *b, const sett_gemm_wgmma_options *o, sett_thr_copy *to, sett_tensor *acc, int i)
 {
     sett_tensor *rows = sett_composition(sett_slice(acc, ALL, i, 0), sett_make_layout(b, T(T(2, 2, o->tuning.bm / 8), 1, 1), T(T(1, 2, 4), 0, 0)));
-    return bytes_of(o->c) == 2 ? sett_retile(to, rows) : rows;
+    return sett__bytes_of(o->c) == 2 ? sett_retile(to, rows) : rows;
 }
 
 /* Block number `block` of 64 columns, sC, to C by TMA, which leaves out what lies past the edges. One warp does. */
@@ -76,7 +76,7 @@ static void store_boxes(const wgmma_parts *t, sett_tensor *sC, const wgmma_place
 /* The same of a tile where the rows of its group end, by the threads of a warp group, 16 bytes each. */
 static void store_rows(sett_build *b, const wgmma_parts *t, sett_tensor *sC, const wgmma_place *p, sett_val *block)
 {
-    const int vec = 16 / bytes_of(t->o->c), each = ROWS / vec;
+    const int vec = 16 / sett__bytes_of(t->o->c), each = ROWS / vec;
     sett_tensor *C = sett__wgmma_rows(p, t->terms->to.C);
     sett_val *first = sett_value(b, sett_mul(sett_get(p->at, 0), t->o->tuning.bm)), *columns = sett_floordiv(t->N, vec);
     sett_for (b, i, sett_mod(sett_thread_idx(b, 0), GROUP), sett_mul(sett_sub(p->rows, first), each), GROUP) {
@@ -103,7 +103,7 @@ void sett__wgmma_store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, se
     const sett_dtype d = o->c;
     const sett_arg at = p->at;
     const int bm = o->tuning.bm, blocks = columns(o) / ROWS, mine = blocks / sharing(o), each = each_of(o);
-    sett_copy_atom *move = bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, true) : sett_copy_universal(b, d, sett_dtype_bits(d));
+    sett_copy_atom *move = sett__bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, true) : sett_copy_universal(b, d, sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1));
     sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
     sett_val *stores = sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4), 0), *whole = NULL;

@@ -52,6 +52,11 @@ bool sett__is_small_float(sett_dtype t)
     return t == SETT_F16 || t == SETT_BF16 || t == SETT_F32;
 }
 
+bool sett__is_f8(sett_dtype t)
+{
+    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
+}
+
 void sett__is_float(choice *c, sett_dtype t)
 {
     if (!sett__is_small_float(t))

@@ -74,6 +74,12 @@ bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *
 /* What each begins with after it has declared its parameters. */
 void sett__begin(sett_build *, int no_pdl);
 
+/* Of an element of 8 bits and more. */
+static inline int sett__bytes_of(sett_dtype t)
+{
+    return sett_dtype_bits(t) / 8;
+}
+
 /* ---- rules of options ---------------------------------------------------------------------------- */
 #define REFUSE(c, ...) sett__kernel_refuse(c, __VA_ARGS__)
 void sett__kernel_refuse(choice *, const char *format, ...) SETT_PRINTF(2, 3); /* the first one counts */
@@ -81,6 +87,7 @@ void sett__either(int *option, int chosen);                             /* what 
 void sett__in_range(choice *, const char *name, int value, int from, int to);
 void sett__is_zero(choice *, const char *name, int value);
 bool sett__is_small_float(sett_dtype);             /* f16, bf16, f32 */
+bool sett__is_f8(sett_dtype);                      /* f8E4M3FN, f8E5M2 */
 void sett__is_float(choice *, sett_dtype);         /* the same, or it is refused */
 /* Of a normalization: what all of them have. False: an option is refused. */
 bool sett__norm_options(choice *, sett_dtype, int cols, int most_cols, int residual, int reserved);

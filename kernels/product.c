@@ -42,10 +42,10 @@ static product_facts facts_of(const sett_product_problem *p)
 {
     product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
     f.multiprocessors = f.device->multiprocessors;
-    f.k_tiles = ((int64_t)p->k * product_bytes(p->dtype) + LINE - 1) / LINE;
-    f.bytes_a = f.batches * p->k * product_bytes(p->dtype);
-    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * product_bytes(p->b);
-    f.bytes_d = f.batches * p->n * product_bytes(p->d) * (1 + p->residual);
+    f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
+    f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
+    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett__bytes_of(p->b);
+    f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
     sett__product_tiles(&f, p->swiglu, p->promote, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
@@ -105,7 +105,7 @@ static sett_status take(const char *function, const sett_product_problem *given,
     sett__product_settle(p, max_m, &c);
     if (*c.why)
         return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
-    const bool gpu = !strncmp(target, "sm_", 3), fp8 = product_fp8(p->dtype);
+    const bool gpu = !strncmp(target, "sm_", 3), fp8 = sett__is_f8(p->dtype);
     const int sm = gpu ? atoi(target + 3) : 0, least = fp8 ? 89 : 80;
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);

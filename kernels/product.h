@@ -7,16 +7,6 @@
 
 enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */ };
 
-static inline int product_bytes(sett_dtype t)
-{
-    return sett_dtype_bits(t) / 8;
-}
-
-static inline bool product_fp8(sett_dtype t)
-{
-    return t == SETT_F8E4M3FN || t == SETT_F8E5M2;
-}
-
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
 {

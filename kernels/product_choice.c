@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernel a product takes, and how it deals K to the multiprocessors: by a model of cycles. docs/products.md explains it, and shows what
  * it predicts beside what was measured. */
+#include "gemm_wgmma.h"
 #include "product.h"
 #include <math.h>
 #include <string.h>
@@ -9,14 +10,14 @@
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600,
                     MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.009 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */;
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64, SMALL_K = 32 /* tiles */, PROMOTED = 144 };
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64, SMALL_K = 32 /* tiles */ };
 
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
 static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false},
     {128, 128, 128, true}, {144, 128, 128, false}, {160, 128, 128, false}};
 static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},
     {128, 256, 128, false}};
-/* Of sums in two levels; of `usual` those of up to PROMOTED rows. */
+/* Of sums in two levels; of `usual` those whose sums of a thread, half the rows, are at most PROMOTED. */
 static const struct product_tile gated_promoted[] = {{32, 128, 64, false}, {64, 128, 64, false}, {56, 256, 128, false}};
 
 static double least(double x, double y)
@@ -133,7 +134,7 @@ void sett__product_tiles(product_facts *f, bool swiglu, bool promote, int most_t
     memcpy(f->tile, of, sizeof *of * (size_t)f->n_tiles);
     for (int i = f->n_tiles - 1; i >= 0; i--)
         if ((f->tile[i].ping_pong && (promote || f->k_tiles > SMALL_K)) || /* a store is little beside so many K tiles, and shares of K gain more */
-            (promote && f->tile[i].bm > PROMOTED))
+            (promote && !swiglu && f->tile[i].bm / 2 > PROMOTED))
             without(f, i);
     while (f->n_tiles > most_tiles) {
         int least_needed = 0;

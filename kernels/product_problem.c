@@ -13,18 +13,18 @@ enum { ALIGN = 16 /* bytes, of TMA */ };
 static void check_types(const sett_product_problem *p, choice *c)
 {
     const sett_dtype t = p->dtype;
-    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !product_fp8(t))
+    if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !sett__is_f8(t))
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
-    if (p->b != t && !(product_fp8(p->b) && product_fp8(t)))
+    if (p->b != t && !(sett__is_f8(p->b) && sett__is_f8(t)))
         REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(p->b), sett_dtype_name(t));
     const bool ints = (t == SETT_I8 && p->d == SETT_I32) || (p->d == SETT_I8 && (t == SETT_I8 || p->terms.quantise));
-    if (!sett__is_small_float(p->d) && !product_fp8(p->d) && !ints)
+    if (!sett__is_small_float(p->d) && !sett__is_f8(p->d) && !ints)
         REFUSE(c, ".d is %s: f32, f16, bf16, f8E4M3FN or f8E5M2%s", sett_dtype_name(p->d), t == SETT_I8 ? ", i32 or i8" : "");
     if (p->d == SETT_I32 && p->scaled)
         REFUSE(c, ".d is i32: with .scaled it is a float, or i8");
     if (p->tf32 && t != SETT_F32)
         REFUSE(c, ".tf32 is 1: .dtype is f32 then, and not %s", sett_dtype_name(t));
-    if ((p->promote || p->block_scales) && !product_fp8(t))
+    if ((p->promote || p->block_scales) && !sett__is_f8(t))
         REFUSE(c, ".%s is 1: .dtype is f8E4M3FN or f8E5M2 then, and not %s", p->block_scales ? "block_scales" : "promote", sett_dtype_name(t));
     if (p->block_scales && (p->scaled || p->batch > 1))
         REFUSE(c, ".block_scales is 1: then .%s is 0", p->scaled ? "scaled" : "batch");
@@ -107,9 +107,9 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
 static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int64_t batch)
 {
     int align = p->align;
-    while (align > product_bytes(t) && (row * product_bytes(t) % align || (p->batch > 1 && batch * product_bytes(t) % align)))
+    while (align > sett__bytes_of(t) && (row * sett__bytes_of(t) % align || (p->batch > 1 && batch * sett__bytes_of(t) % align)))
         align /= 2;
-    return align > product_bytes(t) ? align : product_bytes(t);
+    return align > sett__bytes_of(t) ? align : sett__bytes_of(t);
 }
 
 int sett__product_align_in(const sett_product_problem *p)
@@ -117,7 +117,7 @@ int sett__product_align_in(const sett_product_problem *p)
     const int64_t up = p->swiglu && p->b_major ? p->n : 0; /* where the rows of up begin */
     const int a = aligned(p, p->dtype, p->lda, p->batch_a), of_b = aligned(p, p->b, p->ldb, p->batch_b);
     int b = of_b;
-    while (b > product_bytes(p->b) && up * product_bytes(p->b) % b)
+    while (b > sett__bytes_of(p->b) && up * sett__bytes_of(p->b) % b)
         b /= 2;
     return a < b ? a : b;
 }
@@ -133,7 +133,7 @@ int sett__product_align_out(const sett_product_problem *p)
 bool sett__product_takes_tma(const sett_product_problem *p, const char *target)
 {
     const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise), majors = !p->a_major && !p->b_major;
-    const bool lies = sett__product_align_in(p) == ALIGN && sett__product_align_out(p) == ALIGN && (int64_t)p->n * product_bytes(p->d) % ALIGN == 0;
+    const bool lies = sett__product_align_in(p) == ALIGN && sett__product_align_out(p) == ALIGN && (int64_t)p->n * sett__bytes_of(p->d) % ALIGN == 0;
     const int64_t limit = INT32_MAX;
     const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
     return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n;

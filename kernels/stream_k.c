@@ -12,7 +12,7 @@ stream_k sett__stream_k(sett_build *b, sett_dtype sums, int threads, int values)
     return s;
 }
 
-/* A thread's sums of a slot, (4, values / 4): 16 bytes of neighbours in turn. */
+/* A thread's sums in a slot, (4, values / 4): 16 bytes of a thread stand beside those of the next, so that a warp's accesses are contiguous. */
 static sett_tensor *place_of(sett_build *b, const stream_k *s, sett_val *slot, sett_val *thread)
 {
     sett_val *first = sett_add(sett_mul(slot, s->threads * s->values), sett_mul(thread, WIDE));

@@ -4,7 +4,7 @@
 #define STREAM_K_H
 #include "kernels.h"
 
-/* The workspace of a kernel. A slot is a group of threads of a worker, which leaves sums at most once a launch. */
+/* The workspace of a kernel. It has a slot for each group of threads of each worker: a group stores sums there at most once a launch. */
 typedef struct stream_k {
     sett_tensor *sums;  /* Float32, or Int32: of each slot those of all its threads */
     sett_tensor *left;  /* U32, one a slot: 1 while sums wait to be taken. 0 before a launch, and behind it */

@@ -56,7 +56,8 @@ void sett__manifest_free(sett__manifest *);
 void sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);
 /* Does a point of the block stand for several kernels? */
 bool sett__warm_several(const sett__warm_block *);
-/* A kernel of a point as the target has it. user: malloc'ed; NULL: not wanted, no more of the point, or the block is a tape. */
+/* A kernel that a point stands for on a target. user: its options, malloc'ed, which the caller frees. It is NULL where the target has no
+ * kernel of that index, where the family leaves it out there, and of a block that names a tape. */
 typedef struct sett__warm_kernel {
     const sett_family *family;
     void *user;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rooms above keep in a build. A build has few slots: they are a list. */
+/* Slots of a build: memory that a room above lib/build, as lib/async, keeps in it under the address of a sett__build_slot. A build has
+ * few of them, so they are a list. */
 #include "build.h"
 
 enum { GRAIN = 16 }; /* memory begins at a multiple of it */

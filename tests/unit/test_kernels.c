@@ -375,6 +375,7 @@ static const struct {
     BAD(gemm_wgmma, ".batched is 1: with .grouped it is 0, as groups have rows of their own", .dtype = SETT_BF16, .batched = 1, .grouped = SETT_GROUPED_MASKED),
     BAD(gemm_wgmma, ".stream_k is 1: with .grouped it is 0, as a launch does not know the tiles", .dtype = SETT_BF16, .stream_k = 1, .grouped = SETT_GROUPED_CONTIGUOUS),
     BAD(gemm_wgmma, ".m is -1: from 0 to 2147483647", .dtype = SETT_BF16, .tuning.m = -1),
+    BAD(gemm_wgmma, ".b is u8: with .dtype f8E4M3FN it is the same, or both are f8E4M3FN or f8E5M2", .dtype = SETT_F8E4M3FN, .b = SETT_U8),
     BAD(gemm_wgmma, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not bf16", .dtype = SETT_BF16, .promote = 1),
     BAD(gemm_wgmma, ".block_scales is 1: .dtype is f8E4M3FN or f8E5M2 then, and not i8", .dtype = SETT_I8, .block_scales = 1),
     BAD(gemm_wgmma, ".promote is 2: from 0 to 1", .dtype = SETT_F8E4M3FN, .promote = 2),
