@@ -61,26 +61,14 @@ class Product:
             self.product.prepare()  # what is captured later allocates nothing
         return self.product
 
-    def alone(self):
-        """sett_product does not take these yet: sett_gemm_wgmma does, whose tile is chosen by M and N."""
-        return self.problem.get("block_scales") or self.problem.get("promote")
-
-    def alone_at(self, m):
-        return self.engine.compile(sett.kernels.gemm_wgmma, m=m, n=self.n, **{name: value for name, value in self.problem.items() if name != "batch_invariant"})
-
     def kernel(self, m):
         """Loads all of its kernels, whatever m is; a recorder notes them."""
-        if self.alone():
-            return self.alone_at(m)
         return self.engine.record(self.n, self.k, self.problem) if isinstance(self.engine, Recorder) else self.made()
 
     def bind(self, m, a, b, out, residual=None, bias=None, scale_a=None, scale_b=None):
         """A call that launches for these tensors."""
-        if self.alone():
-            kernel = self.alone_at(m)
-            have = {"A": a, "B": b, "C": out, "R": residual, "BIAS": bias, "SA": scale_a, "SB": scale_b}
-            return kernel.prepare(**{p.name: have[p.name] for p in kernel.params})
-        terms = {name: value for name, term, value in (("r", "residual", residual), ("bias", "bias", bias)) if self.problem.get(term)}
+        given = (("r", "residual", residual), ("bias", "bias", bias), ("sa", "block_scales", scale_a), ("sb", "block_scales", scale_b))
+        terms = {name: value for name, term, value in given if self.problem.get(term)}
         return functools.partial(self.made(), a, b, out, **terms)
 
     def run(self, m, a, b, out, **more):

@@ -15,16 +15,16 @@ static const device *hopper(void)
     return sett__device_of(90);
 }
 
-/* Of a stage: a box begins at a multiple of 128 bytes. */
+/* Of a stage of SA: a box begins at a multiple of 128 bytes. */
 static int bytes_of_scales(const sett_gemm_wgmma_options *o)
 {
-    return sett__round_up(o->tuning.bm * sett__bytes_of(SETT_F32), LINE);
+    return sett__round_up(o->tuning.bm * SCALES_K * sett__bytes_of(SETT_F32), LINE);
 }
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    const int scales = o->block_scales ? bytes_of_scales(o) : 0;
-    return (hopper()->shared_memory_bytes - BARRIERS - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * sett__bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE + scales);
+    const int scales = o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0;
+    return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * sett__bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
 }
 
 /* Has a thread registers for it? */
@@ -44,7 +44,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * sett__bytes_of(o->c);
-    sett__product_tiles(&f, o->swiglu, false, PRODUCT_TILES); /* without .stream_k more of them fit */
+    sett__product_tiles(&f, o->swiglu, o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS, PRODUCT_TILES); /* without .stream_k more of them fit */
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
@@ -54,8 +54,8 @@ static void choose_tile(sett_gemm_wgmma_options *o)
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
         tune->bm = t->bm, tune->bn = t->bn;
     }
-    sett__either(&tune->bn, o->swiglu && tune->bm <= 128 ? 256 : 128);
-    sett__either(&tune->bm, o->promote && high_of(o) > 1 ? most_sums(o) / 16 * 16 : 128);
+    sett__either(&tune->bn, o->swiglu && !o->block_scales && tune->bm <= 128 ? 256 : 128);
+    sett__either(&tune->bm, o->promote && high_of(o) > 1 && !(o->block_scales && tune->bn == 2 * ROWS) ? most_sums(o) / 16 * 16 : 128);
     sett__either(&tune->cluster, 1);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
 }
@@ -117,7 +117,7 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     if (sums_of(o) > most_sums(o))
-        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
+        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales ? ", and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
     const int most = most_stages(o);
     sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
     if (!*c->why)
@@ -125,11 +125,15 @@ static void settle(void *options, choice *c)
     tune->m = tune->n = 0; /* the same tile is the same kernel */
 }
 
-static void load_scales(sett_build *b, wgmma_parts *t)
+/* SA comes by stages of several K tiles, through a pipeline of its own: threads read it, so that its release takes a fence, which would cost
+ * as much as the tensor core's work on a K tile. */
+static void stage_scales(sett_build *b, wgmma_parts *t)
 {
     const int bm = t->o->tuning.bm;
-    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(bm, 1, t->o->tuning.stages), T(1, 0, bytes_of_scales(t->o) / sett__bytes_of(SETT_F32))), LINE);
-    t->tsa = sett_make_tma(t->terms->to.SA, .layout = sett_make_layout(b, T(bm, 1)), .tile = T(bm, 1));
+    const sett_arg box = sett_tuple(b, bm, SCALES_K);
+    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(bm, SCALES_K, SCALES_STAGES), T(1, bm, bytes_of_scales(t->o) / sett__bytes_of(SETT_F32))), LINE);
+    t->tsa = sett_make_tma(t->terms->to.SA, .layout = sett_make_layout(b, box), .tile = box);
+    t->scales = sett_pipeline_tma_async(b, .stages = SCALES_STAGES, .tx_bytes = sett_tma_bytes(t->tsa), .consumers = SETT_WARPS(groups_of(t->o) * GROUP / WARP));
     t->SB = t->terms->to.SB;
 }
 
@@ -142,12 +146,13 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, s
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, (1 + o->tuning.ping_pong) * columns(o) / ROWS), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
     t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
-    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, panel), .tile = T(bm, panel));
+    t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of_group(o), panel), .tile = T(rows_of_group(o), panel));
+    const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(sharing(o)), .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
+    if (o->residual)
+        t->tr = sett_make_tma(t->terms->to.R, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of_group(o), panel), .tile = T(rows_of_group(o), panel));
     if (o->block_scales)
-        load_scales(b, t);
-    const int bytes = (t->sa ? sett_tma_bytes(t->tsa) : 0) + sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = t->sa ? SETT_WARPS(groups * GROUP / WARP) : SETT_WARP_GROUPS(sharing(o)) /* warps load SA themselves */,
-        .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
+        stage_scales(b, t);
     t->turns = o->tuning.ping_pong ? sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(4)) : NULL;
     sett__begin(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);

@@ -5,7 +5,7 @@
 #include "epilogue.h"
 #include "stream_k.h"
 
-enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */ };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
 
 /* Of C, of a tile. */
 static inline int columns(const sett_gemm_wgmma_options *o)
@@ -19,10 +19,17 @@ static inline int cluster_of(const sett_gemm_wgmma_options *o)
     return o->tuning.cluster;
 }
 
+/* With .block_scales a tile of 128 x 128 is not turned: the rows of an instruction are A's, so that a thread has two of them, and two scales. Turned
+ * it would have 32, whose loads take shared memory's time from wgmma. */
+static inline bool upright(const sett_gemm_wgmma_options *o)
+{
+    return o->block_scales && o->tuning.bm == 2 * ROWS && o->tuning.bn == 2 * ROWS;
+}
+
 /* Warp groups that multiply. */
 static inline int groups_of(const sett_gemm_wgmma_options *o)
 {
-    return columns(o) > ROWS || o->tuning.ping_pong ? 2 : 1;
+    return columns(o) > ROWS || o->tuning.ping_pong || upright(o) ? 2 : 1;
 }
 
 /* Of these, how many share a tile. With .ping_pong each has a tile of its own: while one multiplies the other one stores. */
@@ -37,16 +44,25 @@ static inline int high_of(const sett_gemm_wgmma_options *o)
     return o->tuning.bn / ROWS / sharing(o);
 }
 
+/* Rows of C that a warp group has of a tile; columns, of an instruction, of a part that it stores. */
+static inline int rows_of_group(const sett_gemm_wgmma_options *o)
+{
+    return upright(o) ? ROWS : o->tuning.bm;
+}
+
 static inline int sums_of(const sett_gemm_wgmma_options *o)
 {
     return high_of(o) * o->tuning.bm / 2;
 }
 
-/* Of tiles within it ptxas spills nothing, but 8 bytes of one of 136 rows with .stream_k and a long epilogue, and of 128 and 144 rows with .promote,
- * .batched, .scaled and .residual. */
+/* Of tiles within it ptxas spills nothing, but 8 bytes of one of 136 rows with .stream_k and a long epilogue, of 128 and 144 rows with .promote,
+ * .batched, .scaled and .residual, and 24 bytes of 56 x 256 with .block_scales, .stream_k and .swiglu. */
 static inline int most_sums(const sett_gemm_wgmma_options *o)
 {
-    return !o->promote ? SUMS : o->stream_k && groups_of(o) * high_of(o) == 4 ? SHARED : PROMOTED;
+    if (!o->promote)
+        return SUMS;
+    const bool wide = o->stream_k && groups_of(o) * high_of(o) == 4, scales = o->block_scales && groups_of(o) == 2; /* those take registers too */
+    return upright(o) ? ROWS : wide || scales ? SHARED : PROMOTED;
 }
 
 /* Rows that one TMA box brings, of `rows` in all: as many as go into these, up to 64, and a multiple of the 8 rows of a swizzle. A box of more
@@ -75,9 +91,9 @@ typedef struct wgmma_parts {
     const product *product;
     int bk;
     sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
-    sett_tensor *sa, *SB; /* of .block_scales: (bm,1,stages) of shared memory; the parameter */
-    sett_tma *ta, *tb, *tc, *tsa;
-    sett_pipeline *pipe, *turns; /* turns: of .ping_pong */
+    sett_tensor *sa, *SB; /* of .block_scales: (bm,SCALES_K,SCALES_STAGES) of shared memory; the parameter */
+    sett_tma *ta, *tb, *tc, *tsa, *tr; /* tr: of .residual */
+    sett_pipeline *pipe, *turns, *scales; /* turns: of .ping_pong; scales: those of A, which threads read */
     sett_scheduler *tiles;
     sett_val *ktiles, *M, *N;
     stream_k stream;
@@ -90,7 +106,7 @@ typedef struct wgmma_group {
     sett_tiled_mma *mma;
     sett_thr_mma *mine;
     sett_tensor *acc, *part[2], *stages; /* registers: sums; of .promote those of a K tile, or of two in turn; how many stages there were before */
-    sett_pipeline_state *get, *done;
+    sett_pipeline_state *get, *done, *scales;
 } wgmma_group;
 /* Where a work tile lies: (m,n) among the tiles of its rows. */
 typedef struct wgmma_place {
@@ -103,8 +119,10 @@ wgmma_place sett__wgmma_place(sett_build *, const wgmma_parts *, const sett_work
 /* Of a tensor (M,..), or (M,..,L), the rows among which the tile lies. */
 sett_tensor *sett__wgmma_rows(const wgmma_place *, sett_tensor *);
 
-/* Of one warp group, or of so many. */
-sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options *, int groups);
+/* Of one warp group, or of so many; n: columns of the instruction. */
+sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options *, int groups, int n);
+/* A warp group's registers for the sums of a tile. */
+sett_tensor *sett__wgmma_sums(const wgmma_parts *, const wgmma_group *);
 /* What a warp group has of a tile is converted and stored. */
 void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett_val *group, const wgmma_place *);
 /* What one thread does, which loads, and what a warp group does, which multiplies. */
@@ -113,6 +131,6 @@ void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);
 /* sums = or += the product of the stage that has come, in the background. */
 void sett__wgmma_products(sett_build *, const wgmma_parts *, const wgmma_group *, sett_tensor *sums, bool first);
 /* .promote: the registers that it needs; the sums of K tiles [from, to) of the tile at (m,n). */
-void sett__wgmma_begin_promoted(sett_build *, const wgmma_parts *, wgmma_group *);
+void sett__wgmma_begin_promoted(const wgmma_parts *, wgmma_group *);
 void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *, sett_val *from, sett_val *n);
 #endif

@@ -75,23 +75,45 @@ static loads loads_of_b(const wgmma_parts *t, const wgmma_place *p)
     return x;
 }
 
+/* SA of K tile k, from `first` on, and of those behind it that a stage has room for. What lies past K is 0, and not read. */
+static void load_scales(sett_build *b, const wgmma_parts *t, sett_pipeline_state *put, const wgmma_place *p, sett_val *k, sett_arg first)
+{
+    sett_if (b, sett_eq(sett_mod(sett_sub(k, first), SCALES_K), 0)) {
+        sett_tensor *from = sett_domain_offset(sett__wgmma_rows(p, sett_tma_tensor(t->tsa)), 0, k);
+        sett_producer_acquire(put);
+        sett_tma_load(t->tsa, sett_local_tile(from, T(t->o->tuning.bm, SCALES_K), T(sett_get(p->at, 0), 0)), sett_slice(t->sa, ALL, ALL, sett_pipeline_stage(put)), sett_pipeline_barrier(put));
+        sett_pipeline_advance(put);
+    }
+}
+
+/* R of the tile goes to L2 while the tile is computed. */
+static void prefetch_residual(const wgmma_parts *t, const wgmma_place *p)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int rows = rows_of_group(o), panel = panel_of(o), wide = columns(o) / panel, high = o->tuning.bm / rows;
+    sett_tensor *R = sett__wgmma_rows(p, sett_tma_tensor(t->tr));
+    for (int i = 0; i < high * wide; i++)
+        sett_tma_prefetch(t->tr, sett_local_tile(R, T(rows, panel), T(sett_add(sett_mul(sett_get(p->at, 0), high), i / wide), sett_add(sett_mul(sett_get(p->at, 1), wide), i % wide))));
+}
+
 void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
 {
-    sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe);
+    sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe), *scales = t->sa ? sett_pipeline_producer_state(t->scales) : NULL;
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_val *both = cluster_of(t->o) == 2 ? sett_const(b, SETT_I32, 3) : NULL;
     sett_while (b, sett_is_valid_tile(w)) {
         const wgmma_place at = sett__wgmma_place(b, t, w);
         sett_arg range = k_range(b, t, w);
         const loads x[] = {loads_of_a(b, t, &at), loads_of_b(t, &at)};
-        sett_tensor *scales = t->sa ? sett_local_tile(sett__wgmma_rows(&at, sett_tma_tensor(t->tsa)), T(t->o->tuning.bm, 1), T(sett_get(at.at, 0), ALL)) : NULL;
+        if (t->tr)
+            prefetch_residual(t, &at);
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
+            if (t->sa)
+                load_scales(b, t, scales, &at, k, sett_get(range, 0));
             sett_producer_acquire(put);
             sett_val *s = sett_pipeline_stage(put);
             for (int i = 0; i < x[0].n; i++)
                 sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
-            if (t->sa)
-                sett_tma_load(t->tsa, sett_slice(scales, ALL, ALL, k), sett_slice(t->sa, ALL, ALL, s), sett_pipeline_barrier(put));
             for (int i = 0; i < x[1].n; i++)
                 sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
             sett_pipeline_advance(put);
@@ -100,19 +122,26 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
     }
 }
 
-sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options *o, int groups)
+sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options *o, int groups, int n)
 {
-    sett_mma_atom *atom = sett_wgmma(b, .a = o->b, .b = o->dtype, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = o->tuning.bm);
+    const sett_dtype rows = upright(o) ? o->dtype : o->b, cols = upright(o) ? o->b : o->dtype;
+    sett_mma_atom *atom = sett_wgmma(b, .a = rows, .b = cols, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n);
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
 void sett__wgmma_products(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *sums, bool first)
 {
     sett_val *s = sett_pipeline_stage(g->get);
-    sett_tensor *fA = sett_make_fragment_B(g->mma, sett_partition_B(g->mine, sett_slice(t->a, ALL, ALL, s))); /* descriptors */
-    sett_tensor *fB = sett_make_fragment_A(g->mma, sett_partition_A(g->mine, sett_slice(t->b, ALL, ALL, s)));
-    sett_gemm(g->mma, sums, fB, fA, sums, .overwrite = first);
+    sett_tensor *rows = sett_slice(upright(t->o) ? t->a : t->b, ALL, ALL, s), *cols = sett_slice(upright(t->o) ? t->b : t->a, ALL, ALL, s);
+    sett_tensor *fA = sett_make_fragment_A(g->mma, sett_partition_A(g->mine, rows)), *fB = sett_make_fragment_B(g->mma, sett_partition_B(g->mine, cols)); /* descriptors */
+    sett_gemm(g->mma, sums, fA, fB, sums, .overwrite = first);
     sett_mma_commit(b);
+}
+
+sett_tensor *sett__wgmma_sums(const wgmma_parts *t, const wgmma_group *g)
+{
+    const int bm = t->o->tuning.bm, bn = t->o->tuning.bn;
+    return sett_make_fragment_C(g->mma, sett_partition_shape_C(g->mma, upright(t->o) ? T(bm, bn) : T(bn, bm)));
 }
 
 /* acc = the product of so many K tiles. */
@@ -179,12 +208,13 @@ static void store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_va
 void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    wgmma_group g = {.number = group, .mma = sett__wgmma_product(b, o, sharing(o)), .stages = sett_var(b, SETT_I32, 0)};
+    wgmma_group g = {.number = group, .mma = sett__wgmma_product(b, o, sharing(o), upright(o) ? o->tuning.bn : o->tuning.bm), .stages = sett_var(b, SETT_I32, 0)};
     g.mine = sett_get_slice(g.mma, o->tuning.ping_pong ? sett_const(b, SETT_I32, 0) : sett_mul(group, GROUP)); /* of A and B all threads of a group have the same */
-    g.acc = sett_make_fragment_C(g.mma, sett_partition_shape_C(g.mma, T(o->tuning.bn, o->tuning.bm)));
+    g.acc = sett__wgmma_sums(t, &g);
     if (o->promote)
-        sett__wgmma_begin_promoted(b, t, &g);
+        sett__wgmma_begin_promoted(t, &g);
     g.get = sett_pipeline_consumer_state(t->pipe), g.done = sett_pipeline_consumer_state(t->pipe);
+    g.scales = t->sa ? sett_pipeline_consumer_state(t->scales) : NULL;
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_pipeline_state *turn = t->turns ? sett_order_state(t->turns, group) : NULL;
     if (turn) /* the other group's tile */

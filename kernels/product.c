@@ -46,7 +46,7 @@ static product_facts facts_of(const sett_product_problem *p)
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett__bytes_of(p->b);
     f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, p->promote, SETT_PRODUCT_KERNELS - (f.few > 0));
+    sett__product_tiles(&f, p->swiglu, p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
 

@@ -50,9 +50,11 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
-/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among, without those that its N and K need least where there
- * are more than `most_tiles`. promote: of those whose sums of two levels fit in registers. */
-void sett__product_tiles(product_facts *, bool swiglu, bool promote, int most_tiles);
+/* What a thread sums: as it is, in two levels (.promote), or those times scales (.block_scales). */
+typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS } product_sums;
+/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among and that have registers for its sums, without those that its N and K
+ * need least where there are more than `most_tiles`. */
+void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_tiles);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);

@@ -9,16 +9,24 @@
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600,
-                    MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.009 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */;
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64, SMALL_K = 32 /* tiles */ };
+                    MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.03 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */;
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64 };
 
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
 static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false},
     {128, 128, 128, true}, {144, 128, 128, false}, {160, 128, 128, false}};
 static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},
     {128, 256, 128, false}};
-/* Of sums in two levels; of `usual` those whose sums of a thread, half the rows, are at most PROMOTED. */
 static const struct product_tile gated_promoted[] = {{32, 128, 64, false}, {64, 128, 64, false}, {56, 256, 128, false}};
+static const struct product_tile blocks[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {112, 128, 128, false}, {128, 128, 128, false}},
+    gated_blocks[] = {{32, 128, 64, false}, {48, 128, 64, false}, {128, 128, 64, false}};
+/* By kind of sums: the tiles, how many there are, of .swiglu too, and the most rows of them. */
+#define TILES(of_, gated_, rows_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}, rows_}
+static const struct {
+    const struct product_tile *of[2];
+    size_t n[2];
+    int rows;
+} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated, 256), [PRODUCT_PROMOTED] = TILES(usual, gated_promoted, 2 * PROMOTED), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks, 128)};
 
 static double least(double x, double y)
 {
@@ -57,7 +65,7 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
     const double active = (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
     const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
-    const double compute = k_tiles * k_tile_cycles(f, t, active) + (t->ping_pong ? 0 : TILE) * rounds + meet;
+    const double compute = k_tiles * k_tile_cycles(f, t, active) + TILE * (t->ping_pong ? 1 : rounds) + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
     const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
@@ -127,21 +135,19 @@ static void without(product_facts *f, int i)
     memmove(&f->tile[i], &f->tile[i + 1], sizeof *f->tile * (size_t)(f->n_tiles - i));
 }
 
-void sett__product_tiles(product_facts *f, bool swiglu, bool promote, int most_tiles)
+void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums, int most_tiles)
 {
-    const struct product_tile *of = !swiglu ? usual : promote ? gated_promoted : gated;
-    f->n_tiles = (int)((!swiglu ? sizeof usual : promote ? sizeof gated_promoted : sizeof gated) / sizeof *of);
-    memcpy(f->tile, of, sizeof *of * (size_t)f->n_tiles);
-    for (int i = f->n_tiles - 1; i >= 0; i--)
-        if ((f->tile[i].ping_pong && (promote || f->k_tiles > SMALL_K)) || /* a store is little beside so many K tiles, and shares of K gain more */
-            (promote && !swiglu && f->tile[i].bm / 2 > PROMOTED))
-            without(f, i);
+    const struct product_tile *of = of_sums[sums].of[swiglu];
+    f->n_tiles = 0;
+    for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++)
+        if (of[i].bm <= of_sums[sums].rows && !(of[i].ping_pong && sums)) /* one group has no registers for both levels */
+            f->tile[f->n_tiles++] = of[i];
     while (f->n_tiles > most_tiles) {
         int least_needed = 0;
         double best = HUGE_VAL;
         for (int i = 0; i < f->n_tiles; i++) {
             product_facts rest = *f;
-            if (f->tile[i].columns <= FEW_BN) /* few rows have no other */
+            if (f->tile[i].bm <= FEW) /* few rows have no other, and two of them 128 rows */
                 continue;
             without(&rest, i);
             const double w = worth(&rest);

@@ -9,14 +9,14 @@ typedef enum way { PROMOTE, SCALED, BLOCKS } way;
 static const struct tile { int bm, bn, cluster, workers, streamed; way way; int swiglu; sett_dtype a, b; } tiles[] = {
     /* two parts in turn, of one warp group and of two; one part */
     {64, 64, 1, 0, 0, PROMOTE, 0, SETT_F8E4M3FN, 0}, {64, 128, 1, 0, 0, PROMOTE, 0, SETT_F8E5M2, 0}, {128, 128, 1, 0, 0, PROMOTE, 0, SETT_F8E4M3FN, SETT_F8E5M2}, {48, 128, 1, 0, 0, SCALED, 0, SETT_F8E4M3FN, 0},
-    {64, 64, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {64, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {128, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {64, 256, 1, 0, 0, BLOCKS, 0, SETT_F8E5M2, SETT_F8E4M3FN},
+    {64, 64, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {64, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {128, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {56, 256, 1, 0, 0, BLOCKS, 0, SETT_F8E5M2, SETT_F8E4M3FN},
     {24, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {8, 64, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {128, 64, 2, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {112, 128, 2, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {0, 0, 0, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0},
     /* a gate and up: of two groups and of one */
     {0, 0, 0, 0, 0, BLOCKS, 1, SETT_F8E4M3FN, 0}, {32, 128, 1, 0, 0, BLOCKS, 1, SETT_F8E4M3FN, 0}, {16, 256, 1, 0, 0, PROMOTE, 1, SETT_F8E4M3FN, 0},
-    {144, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {72, 256, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0},
+    {104, 128, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {40, 256, 1, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0}, {128, 128, 1, 0, 0, BLOCKS, 1, SETT_F8E5M2, SETT_F8E4M3FN}, {128, 128, 2, 0, 0, BLOCKS, 0, SETT_F8E4M3FN, 0},
     /* shares of K */
     {56, 256, 1, 5, 1, BLOCKS, 0, SETT_F8E4M3FN, 0},
-    {64, 64, 1, 7, 2, PROMOTE, 0, SETT_F8E4M3FN, 0}, {64, 64, 1, 7, 2, BLOCKS, 0, SETT_F8E4M3FN, 0}, {128, 128, 1, 5, 1, BLOCKS, 0, SETT_F8E4M3FN, 0}, {112, 64, 2, 5, 1, BLOCKS, 0, SETT_F8E4M3FN, 0}};
+    {64, 64, 1, 7, 2, PROMOTE, 0, SETT_F8E4M3FN, 0}, {64, 64, 1, 7, 2, BLOCKS, 0, SETT_F8E4M3FN, 0}, {128, 128, 1, 5, 1, BLOCKS, 1, SETT_F8E4M3FN, 0}, {128, 128, 1, 5, 1, BLOCKS, 0, SETT_F8E4M3FN, 0}, {112, 64, 2, 5, 1, BLOCKS, 0, SETT_F8E4M3FN, 0}};
 
 /* A problem: host copies as doubles, or floats, and what is on the device. */
 typedef struct problem {
@@ -202,8 +202,8 @@ static void check_element(const problem *p, int row, int col, float got)
     const double bound = most * (5 * 0x1p-13 + p->blocks_k * 0x1p-23);
     ck_assert_msg(fabs((double)ref - sum) <= bound, "(%d,%d): the sum of plain products is %g, exactly %g, magnitudes %g", row, col, (double)ref, sum, most);
     if (p->tile->swiglu) {
-        const double want = (double)ref / (1 + exp(-(double)ref)) * (double)up;
-        ck_assert_msg(fabs((double)got - want) <= fabs(want) * 0x1p-19 + 0x1p-30, "(%d,%d): %g, not %g", row, col, (double)got, want);
+        const double want = (double)ref / (1 + exp(-(double)ref)) * (double)up, other = p->tile->workers ? most * p->blocks_k * 0x1p-22 : 0; /* in another order */
+        ck_assert_msg(fabs((double)got - want) <= fabs(want) * 0x1p-19 + 0x1p-30 + other * (1.1 * fabs((double)up) + fabs((double)ref)), "(%d,%d): %g, not %g", row, col, (double)got, want);
     } else if (p->tile->workers) { /* in another order */
         ck_assert_msg(fabs((double)got - (double)ref) <= most * p->blocks_k * 0x1p-23, "(%d,%d): %g, not %g", row, col, (double)got, (double)ref);
     } else {
@@ -234,7 +234,7 @@ END_TEST
 /* Tiles whose sums a thread holds twice. */
 START_TEST(tile_of_two_levels)
 {
-    static const struct { int m, n, swiglu, bn, bm, want_bn; } of[] = {{0, 0, 0, 0, 128, 128}, {0, 0, 1, 0, 64, 256}, {0, 0, 0, 256, 64, 256}, {8192, 8192, 0, 0, 144, 128}, {8192, 8192, 1, 0, 64, 256},
+    static const struct { int m, n, swiglu, bn, bm, want_bn; } of[] = {{0, 0, 0, 0, 128, 128}, {0, 0, 1, 0, 128, 128}, {0, 0, 0, 256, 48, 256}, {8192, 8192, 0, 0, 128, 128}, {8192, 8192, 1, 0, 128, 128},
         {16, 4096, 0, 0, 32, 64}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_F8E4M3FN, .block_scales = 1, .swiglu = of[i].swiglu, .tuning = {.m = of[i].m, .n = of[i].n, .bn = of[i].bn}};

@@ -64,7 +64,7 @@ typedef struct sett_gemm_terms {
  *   .terms     epilogues by name, as above
  *   .promote   of fp8, of whose sums the tensor core keeps 13 bits: it sums 128 of K, and these sums are
  *              added in Float32. .bm is at most 144 then, 72 with .swiglu or 256 rows of B, with .stream_k
- *              too 56
+ *              too 56; of .block_scales 128, or 112, of 256 rows of B 56
  *   .block_scales  of fp8, .promote too: SA and SB of Float32 behind C. C[m][n] = the sum, over tiles t of
  *              128 of K, of SA[m][t] SB[n / 128][t] times the tile's product. SA is (M,ceil(K/128)) with
  *              contiguous columns, (1,LSA), LSA a multiple of 16 bytes; SB is (ceil(N/128),ceil(K/128)) with
@@ -108,8 +108,8 @@ typedef struct sett_gemm_wgmma_tuning {
                    * sett_kernels_choose then sets both to 0, so that equal tiles are one kernel. Of
                    * .grouped m is the rows that most groups have */
     int cluster;  /* 2: two blocks, beside each other, share A, by multicast; 1: blocks by themselves */
-    int ping_pong; /* 1: each warp group has a tile of its own, so that one stores while the other multiplies:
-                    * for a small K; not with .stream_k */
+    int ping_pong; /* 1: each warp group has a tile of its own, so that one stores while the other multiplies.
+                    * Not with .stream_k, .promote, .block_scales */
 } sett_gemm_wgmma_tuning;
 typedef enum sett_grouped {
     SETT_GROUPED_NONE,
