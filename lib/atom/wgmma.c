@@ -206,9 +206,16 @@ typedef struct tracked {
     bool flew;
     sett__root_state state;
 } tracked;
+/* A region that is open. Of an `if`, what was known before it, or, behind `else`, at its end. */
+typedef struct region {
+    struct region *outer;
+    uint16_t code;
+    tracked *other;
+} region;
 typedef struct flights {
     uint32_t seen; /* operations */
     tracked *newest;
+    region *inner;
 } flights;
 
 static tracked *find(const flights *f, uint32_t root)
@@ -264,6 +271,60 @@ static void touch_all(flights *f, uint32_t op)
         sett__flight_touch(&t->state, op);
 }
 
+/* ---- regions ---- */
+static sett__root_state *other_of(sett_build *b, region *r, uint32_t root)
+{
+    tracked *t = r->other;
+    while (t && t->root != root)
+        t = t->older;
+    if (!t) { /* it came behind the `if` */
+        t = sett__new(b, sizeof *t);
+        *t = (tracked){.older = r->other, .root = root, .state = sett__flight_new(root)};
+        if (!b->error.status)
+            r->other = t;
+    }
+    return &t->state;
+}
+
+static void open_region(sett_build *b, flights *f, int code)
+{
+    region *r = sett__new(b, sizeof *r);
+    if (b->error.status)
+        return;
+    *r = (region){.outer = f->inner, .code = (uint16_t)code};
+    f->inner = r;
+    for (tracked *t = code == SETT__IF ? f->newest : NULL; t; t = t->older)
+        *other_of(b, r, t->root) = t->state;
+}
+
+/* `else` begins with what was known before the `if`; behind both, a root is what it may be. */
+static void change_branch(sett_build *b, const flights *f)
+{
+    for (tracked *t = f->newest; t; t = t->older) {
+        sett__root_state *other = other_of(b, f->inner, t->root), was = t->state;
+        t->state = *other;
+        *other = was;
+    }
+}
+
+static void close_region(sett_build *b, flights *f)
+{
+    const sett__op_list ops = {b->op, b->arg};
+    for (tracked *t = f->inner->code == SETT__IF ? f->newest : NULL; t; t = t->older)
+        sett__flight_join(ops, &t->state, other_of(b, f->inner, t->root));
+    f->inner = f->inner->outer;
+}
+
+static void step_region(sett_build *b, flights *f, int code)
+{
+    if (code == SETT__IF || code == SETT__FOR || code == SETT__LOOP)
+        open_region(b, f, code);
+    else if (f->inner && code == SETT__ELSE)
+        change_branch(b, f);
+    else if (f->inner && code == SETT__END)
+        close_region(b, f);
+}
+
 static void step(sett_build *b, flights *f, uint32_t i)
 {
     const sett__op *op = &b->op[i];
@@ -285,6 +346,7 @@ static void step(sett_build *b, flights *f, uint32_t i)
         else if (t)
             sett__flight_touch(&t->state, i);
     }
+    step_region(b, f, op->code);
     if (sett__opens(op->code) || sett__closes(op->code) || op->code == SETT__WHILE || op->code == SETT__WGWAIT)
         touch_all(f, i);
 }

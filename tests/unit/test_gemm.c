@@ -401,6 +401,51 @@ static void flight(sett_build *b, const void *user)
         sett_copy(acc, gC), touch_line = __LINE__;
 }
 
+/* A wait in each branch, or in one of them: behind `if` a product may be in flight that an `else` ends, and the other way round. */
+typedef enum waits { BOTH, FIRST, SECOND, IN_SECOND_ONLY_BEGUN, N_WAITS } waits;
+
+static void branches(sett_build *b, const void *user)
+{
+    const waits w = *(const waits *)user;
+    sett_tensor *out = sett_param(b, "C", SETT_F32, sett_row_major(b, 64, 64));
+    sett_val *n = sett_scalar(b, "n", SETT_I32);
+    sett_tensor *x = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, 64, 64), 1024);
+    sett_block(b, 128);
+    sett_tiled_mma *mma = sett_make_tiled_mma(sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = 64), T(1, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, sett_thread_idx(b, 0));
+    sett_tensor *gC = sett_partition_C(mine, out), *acc = sett_make_fragment_C(mma, gC);
+    sett_tensor *fa = sett_make_fragment_A(mma, sett_partition_A(mine, x)), *fb = sett_make_fragment_B(mma, sett_partition_B(mine, x));
+    sett_fill(acc, 0);
+    if (w != IN_SECOND_ONLY_BEGUN)
+        sett_gemm(mma, acc, fa, fb, acc), sett_mma_commit(b);
+    sett_if (b, sett_gt(n, 0)) {
+        if (w == BOTH || w == FIRST)
+            sett_mma_wait(b, 0);
+    }
+    sett_else (b) {
+        if (w == IN_SECOND_ONLY_BEGUN)
+            sett_gemm(mma, acc, fa, fb, acc), sett_mma_commit(b);
+        if (w == BOTH || w == SECOND)
+            sett_mma_wait(b, 0);
+    }
+    if (w != BOTH)
+        sett_mma_wait(b, 0);
+    sett_copy(acc, gC);
+}
+
+START_TEST(waits_in_branches)
+{
+    const waits w = (waits)_i;
+    const sett_compile_options o = {.size = sizeof o, .user = &w};
+    char *text = tape_of(branches, &o);
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, "wgmma.wait %")); at++)
+        n++;
+    ck_assert_msg(n == (w == IN_SECOND_ONLY_BEGUN ? 1 : 2), "%d: %d waits name it in\n%.3000s", (int)w, n, text);
+    sett_text_free(text);
+}
+END_TEST
+
 START_TEST(touched_in_flight)
 {
     const slip s = (slip)_i;
@@ -574,6 +619,7 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(t, two_stages, 0, 2);
     tcase_add_loop_test(t, every_rank, 0, (int)SETT__COUNT(forms));
     tcase_add_loop_test(t, touched_in_flight, TOUCHED, DONE + 1);
+    tcase_add_loop_test(t, waits_in_branches, 0, N_WAITS);
     tcase_add_loop_test(t, no_such_operation, 0, 4);
     tcase_add_test(t, fences_are_few);
     tcase_add_test(t, views_of_views);
