@@ -18,7 +18,7 @@ static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, fa
 static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},
     {128, 256, 128, false}};
 static const struct product_tile gated_promoted[] = {{32, 128, 64, false}, {64, 128, 64, false}, {56, 256, 128, false}};
-static const struct product_tile blocks[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {112, 128, 128, false}, {128, 128, 128, false}},
+static const struct product_tile blocks[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {128, 128, 128, false}},
     gated_blocks[] = {{32, 128, 64, false}, {48, 128, 64, false}, {128, 128, 64, false}};
 /* By kind of sums: the tiles, how many there are, of .swiglu too, and the most rows of them. */
 #define TILES(of_, gated_, rows_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}, rows_}
