@@ -8,6 +8,8 @@ import tempfile
 
 import torch
 from gpu import GPU
+from product_sweep import workspace
+from product_table import LINE, name, shares_of
 
 import sett
 from sett._product import kernels_of
@@ -99,6 +101,44 @@ class Bound:
             return out
 
         return run
+
+
+class Tuned:
+    """One kernel of a product, and how a launch deals K to its workers, as a way of a cell: what the choice is compared with."""
+
+    def __init__(self, product, tile, shares):
+        self.kernel_ = next(k for k in product.made().kernels() if tile_of(k) == tile)
+        self.shares = shares
+
+    def kernel(self):
+        pass
+
+    def bind(self, s):
+        call = self.kernel_.prepare(s.a, s.b, s.out, *(workspace() + self.shares if self.kernel_._options.get("stream_k") else ()))
+
+        def run():
+            call()
+            return s.out
+
+        return run
+
+
+def tile_of(kernel):
+    return tuple(kernel._options.get(name, 0) for name in ("bm", "bn", "ping_pong"))
+
+
+def tunings(product, m):
+    """{name: (tile, shares)} of all that a product of m rows may take: its kernels, but for those of few rows and whole tiles that are too low or much
+    too high, with every way to deal K."""
+    every = {}
+    for bm, bn, ping_pong in (tile_of(k) for k in product.made().kernels() if "bm" in k._options):
+        config = {"bm": bm, "bn": bn} | ({"ping_pong": 1} if ping_pong else {})
+        for shares in ("whole",) if ping_pong else ("whole", "split", "even", "two"):
+            config["shares"] = shares
+            dealt = shares_of(config, m, product.n)
+            if dealt is not None and not 0 < dealt[1] * -(-product.k // LINE) < 4 * dealt[0]:
+                every[name(config)] = (bm, bn, ping_pong), dealt
+    return every
 
 
 class Mlp:
