@@ -361,7 +361,8 @@ static bool is_integer(const sett_tensor *t)
 static sett_val *with_residual(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
 {
     const sett_dtype in_which = is_integer(s->residual) && sett_val_dtype(x) == SETT_I32 ? SETT_I32 : SETT_F32;
-    sett_val *r = sett_to(sett_load(sett_epilogue_partition(at, s->residual), .pred = in), in_which);
+    sett_val *given = s->residual_part ? sett_reshape(sett_load(s->residual_part), sett_shape(x)) : sett_load(sett_epilogue_partition(at, s->residual), .pred = in);
+    sett_val *r = sett_to(given, in_which);
     return sett_add(sett_to(x, in_which), s->to.beta ? sett_mul(r, s->to.beta) : r);
 }
 

@@ -69,6 +69,7 @@ typedef struct terms {
     epilogue_options of;
     outputs to; /* as parameters */
     sett_tensor *by_row, *by_column, *bias, *residual, *aux, *amax, *crd; /* (M,N) each, of the batch; amax: NULL but of rows, in Int32 */
+    sett_tensor *residual_part; /* R of the next call's sums, where the kernel has brought it; NULL: it is loaded from `residual` */
     sett_arg extent;
     sett_val *factor, *per_cap, *quantum; /* of all elements: sett__epilogue_begin() */
     sett_tensor *most;                    /* of this thread so far, in Int32 */

@@ -137,6 +137,19 @@ static void stage_scales(sett_build *b, wgmma_parts *t)
     t->SB = t->terms->to.SB;
 }
 
+static void stage_residual(sett_build *b, wgmma_parts *t)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int rows = rows_of_group(o), panel = panel_of(o);
+    t->tr = sett_make_tma(t->terms->to.R, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows, panel), .tile = T(rows, panel));
+    t->came = sett_make_mbarriers(b, 2);
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) {
+        for (int i = 0; i < 2; i++)
+            sett_mbarrier_init(sett_slice(t->came, i), 1);
+        sett_fence_mbarrier_init(b); /* threads meet where the pipeline is made */
+    }
+}
+
 static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
 {
     const sett_gemm_wgmma_options *o = t->o;
@@ -148,9 +161,9 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, s
     t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of_group(o), panel), .tile = T(rows_of_group(o), panel));
     const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(sharing(o)), .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
     if (o->residual)
-        t->tr = sett_make_tma(t->terms->to.R, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of_group(o), panel), .tile = T(rows_of_group(o), panel));
+        stage_residual(b, t);
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(sharing(o)), .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
     if (o->block_scales)
         stage_scales(b, t);
     t->turns = o->tuning.ping_pong ? sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(4)) : NULL;

@@ -93,6 +93,7 @@ typedef struct wgmma_parts {
     sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
     sett_tensor *sa, *SB; /* of .block_scales: (bm,SCALES_K,SCALES_STAGES) of shared memory; the parameter */
     sett_tma *ta, *tb, *tc, *tsa, *tr; /* tr: of .residual */
+    sett_tensor *came; /* of .residual, an mbarrier for each warp group: R of a tile lies where C will */
     sett_pipeline *pipe, *turns, *scales; /* turns: of .ping_pong; scales: those of A, which threads read */
     sett_scheduler *tiles;
     sett_val *ktiles, *M, *N;
@@ -106,6 +107,7 @@ typedef struct wgmma_group {
     sett_tiled_mma *mma;
     sett_thr_mma *mine;
     sett_tensor *acc, *part[2], *stages; /* registers: sums; of .promote those of a K tile, or of two in turn; how many stages there were before */
+    sett_tensor *residuals; /* of .residual: how many tiles had one before */
     sett_pipeline_state *get, *done, *scales;
 } wgmma_group;
 /* Where a work tile lies: (m,n) among the tiles of its rows. */
@@ -124,7 +126,9 @@ sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options 
 /* A warp group's registers for the sums of a tile. */
 sett_tensor *sett__wgmma_sums(const wgmma_parts *, const wgmma_group *);
 /* What a warp group has of a tile is converted and stored. */
-void sett__wgmma_store(sett_build *, const wgmma_parts *, sett_tensor *acc, sett_val *group, const wgmma_place *);
+void sett__wgmma_store(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *);
+/* R of a tile that the warp group will store goes to where it will store it, while the main loop goes on. */
+void sett__wgmma_request_residual(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *);
 /* What one thread does, which loads, and what a warp group does, which multiplies. */
 void sett__wgmma_produce(sett_build *, const wgmma_parts *);
 void sett__wgmma_consume(sett_build *, const wgmma_parts *, sett_val *group);

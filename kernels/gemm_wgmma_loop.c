@@ -86,16 +86,6 @@ static void load_scales(sett_build *b, const wgmma_parts *t, sett_pipeline_state
     }
 }
 
-/* R of the tile goes to L2 while the tile is computed. */
-static void prefetch_residual(const wgmma_parts *t, const wgmma_place *p)
-{
-    const sett_gemm_wgmma_options *o = t->o;
-    const int rows = rows_of_group(o), panel = panel_of(o), wide = columns(o) / panel, high = o->tuning.bm / rows;
-    sett_tensor *R = sett__wgmma_rows(p, sett_tma_tensor(t->tr));
-    for (int i = 0; i < high * wide; i++)
-        sett_tma_prefetch(t->tr, sett_local_tile(R, T(rows, panel), T(sett_add(sett_mul(sett_get(p->at, 0), high), i / wide), sett_add(sett_mul(sett_get(p->at, 1), wide), i % wide))));
-}
-
 void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
 {
     sett_pipeline_state *put = sett_pipeline_producer_state(t->pipe), *scales = t->sa ? sett_pipeline_producer_state(t->scales) : NULL;
@@ -105,8 +95,6 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
         const wgmma_place at = sett__wgmma_place(b, t, w);
         sett_arg range = k_range(b, t, w);
         const loads x[] = {loads_of_a(b, t, &at), loads_of_b(t, &at)};
-        if (t->tr)
-            prefetch_residual(t, &at);
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             if (t->sa)
                 load_scales(b, t, scales, &at, k, sett_get(range, 0));
@@ -199,10 +187,21 @@ static void promote(sett_build *b, const wgmma_parts *t, const wgmma_group *g, c
     sett__wgmma_promoted(b, t, g, &at, from, n);
 }
 
-static void store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w)
+static void store(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const sett_work_tile *w)
 {
     const wgmma_place at = sett__wgmma_place(b, t, w);
-    sett__wgmma_store(b, t, acc, group, &at);
+    sett__wgmma_store(b, t, g, &at);
+}
+
+/* Of a worker that will store the tile: its share of K begins at 0. */
+static void request_residual(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const sett_work_tile *w, sett_val *from)
+{
+    const wgmma_place at = sett__wgmma_place(b, t, w);
+    if (!t->o->stream_k)
+        sett__wgmma_request_residual(b, t, g, &at);
+    else
+        sett_if (b, sett_eq(from, 0))
+            sett__wgmma_request_residual(b, t, g, &at);
 }
 
 void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
@@ -214,6 +213,7 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
     if (o->promote)
         sett__wgmma_begin_promoted(t, &g);
     g.get = sett_pipeline_consumer_state(t->pipe), g.done = sett_pipeline_consumer_state(t->pipe);
+    g.residuals = o->residual ? sett_var(b, SETT_I32, 0) : NULL;
     g.scales = t->sa ? sett_pipeline_consumer_state(t->scales) : NULL;
     sett_work_tile *w = sett_initial_work_tile(t->tiles);
     sett_pipeline_state *turn = t->turns ? sett_order_state(t->turns, group) : NULL;
@@ -226,6 +226,8 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
         if (turn)
             sett_order_wait(turn);
         sett_val *from = sett_value(b, sett_get(range, 0)), *n = sett_value(b, sett_sub(sett_get(range, 1), sett_get(range, 0)));
+        if (o->residual)
+            request_residual(b, t, &g, w, from);
         sett_pipeline_state_set(g.get, sett_at(g.stages, 0));
         sett_set(g.stages, sett_add(sett_at(g.stages, 0), n), 0);
         if (o->promote)
@@ -236,9 +238,9 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
             sett_order_arrive(turn);
         if (o->stream_k)
             sett_if (b, meet(b, t, g.acc, group, w, range))
-                store(b, t, g.acc, group, w);
+                store(b, t, &g, w);
         else
-            store(b, t, g.acc, group, w);
+            store(b, t, &g, w);
         sett_advance_to_next_work(w);
         if (turn)
             skip(t, w, g.stages);

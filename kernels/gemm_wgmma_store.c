@@ -53,6 +53,7 @@ static void fill_columns(sett_build *b, const wgmma_parts *t, sett_tiled_copy *r
     sett_tensor *held = sett_make_rmem_tensor(b, o->c, each), *to = sett_partition_D(at->thread, sC), *shape = sett_partition_S(at->thread, sC);
     for (int j = 0; j < rows_of_group(o) * ROWS / GROUP / each; j++) {
         at->part = j;
+        t->terms->residual_part = t->tr ? part_of(o, shape, j) : NULL;
         at->base.same_columns = j > 0 && !upright(o);
         sett_val *sums = sums_at(b, o, from[0], j);
         if (from[1])
@@ -103,44 +104,107 @@ static void move_terms(sett_build *b, const wgmma_parts *t, const wgmma_place *p
     t->terms->extent = sett_tuple(b, p->first ? sett_add(p->first, p->rows) : p->rows, t->N);
 }
 
+/* Where a warp group's blocks of 64 columns are: which of the tile, and where C's lie in shared memory, (rows,64). */
+typedef struct block {
+    sett_val *number;
+    sett_tensor *sC;
+} block;
+
+static int blocks_of_group(const sett_gemm_wgmma_options *o)
+{
+    const int all = columns(o) / ROWS;
+    return upright(o) ? all : all / sharing(o);
+}
+
+static block block_of(sett_build *b, const wgmma_parts *t, const wgmma_group *g, int i)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const bool beside = upright(o) || o->tuning.ping_pong; /* its blocks are side by side */
+    block x = {.number = beside ? sett_const(b, SETT_I32, i) : sett_add(g->number, i * groups_of(o))};
+    x.sC = sett_slice(t->c, ALL, ALL, o->tuning.ping_pong ? sett_add(sett_mul(g->number, columns(o) / ROWS), i) : x.number);
+    if (upright(o))
+        x.sC = sett_local_tile(x.sC, T(rows_of_group(o), ROWS), T(g->number, 0));
+    return x;
+}
+
+/* Which rows of C of a group's height. */
+static sett_val *high_of_group(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p)
+{
+    sett_val *m = sett_value(b, sett_get(p->at, 0));
+    return upright(t->o) ? sett_add(sett_mul(m, groups_of(t->o)), g->number) : m;
+}
+
+static sett_val *column_of(sett_build *b, const wgmma_parts *t, const wgmma_place *p, const block *x)
+{
+    return sett_value(b, sett_add(sett_mul(sett_get(p->at, 1), columns(t->o) / ROWS), x->number));
+}
+
+static sett_val *is_first_warp(sett_build *b)
+{
+    return sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), GROUP / WARP), 0);
+}
+
+void sett__wgmma_request_residual(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p)
+{
+    const int rows = rows_of_group(t->o), panel = panel_of(t->o), blocks = blocks_of_group(t->o);
+    sett_val *high = high_of_group(b, t, g, p);
+    sett_tensor *came = sett_slice(t->came, g->number), *R = sett__wgmma_rows(p, sett_tma_tensor(t->tr));
+    if (t->o->grouped) { /* threads may have stored the tile before */
+        sett_fence_view_async_shared(b);
+        sett_barrier(b, sett_add(g->number, 1), GROUP);
+    }
+    sett_tma_store_wait_read(b, 0); /* of the tile before */
+    sett_if (b, is_first_warp(b))
+        sett_if (b, sett_elect_one(b)) {
+            sett_mbarrier_arrive_and_expect_tx(came, sett_tma_bytes(t->tr) * blocks * (ROWS / panel));
+            for (int i = 0; i < blocks; i++) {
+                const block x = block_of(b, t, g, i);
+                sett_tensor *gR = sett_local_tile(R, T(rows, ROWS), T(high, column_of(b, t, p, &x)));
+                for (int j = 0; j < ROWS / panel; j++)
+                    sett_tma_load(t->tr, sett_local_tile(gR, T(rows, panel), T(0, j)), sett_local_tile(x.sC, T(rows, panel), T(0, j)), came);
+            }
+        }
+}
+
+static void wait_for_residual(const wgmma_parts *t, const wgmma_group *g)
+{
+    sett_val *before = sett_at(g->residuals, 0);
+    sett_mbarrier_wait(sett_slice(t->came, g->number), sett_mod(before, 2));
+    sett_set(g->residuals, sett_add(before, 1), 0);
+}
+
 /* What a warp group has of the tile, 64 columns at a time: threads write them, and one begins their copy, when the one of the last tile has
- * read the place. What lies past the edges is left out. */
-void sett__wgmma_store(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const wgmma_place *p)
+ * read the place, or R has come there. What lies past the edges is left out. */
+void sett__wgmma_store(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p)
 {
     const sett_gemm_wgmma_options *o = t->o;
     const sett_dtype d = o->c;
-    const sett_arg at = p->at;
-    const int blocks = columns(o) / ROWS, mine = upright(o) ? blocks : blocks / sharing(o), each = each_of(o), rows = rows_of_group(o);
+    const int mine = blocks_of_group(o), each = each_of(o), rows = rows_of_group(o);
     sett_copy_atom *move = sett__bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, !upright(o)) : sett_copy_universal(b, d, sett_dtype_bits(d));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1, rows));
     sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
-    sett_val *stores = sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), 4), 0), *whole = NULL, *high = sett_value(b, sett_get(at, 0));
-    if (upright(o))
-        high = sett_add(sett_mul(high, 2), group);
-    if (o->grouped)
-        whole = sett_ge(p->rows, sett_mul(sett_add(high, 1), rows));
+    sett_val *stores = is_first_warp(b), *high = high_of_group(b, t, g, p), *whole = o->grouped ? sett_ge(p->rows, sett_mul(sett_add(high, 1), rows)) : NULL;
+    const sett_arg barrier = SETT_A(sett_add(g->number, 1));
     move_terms(b, t, p);
+    if (t->tr)
+        wait_for_residual(t, g);
     for (int i = 0; i < mine; i++) {
-        const int first = upright(o) || o->tuning.ping_pong; /* its blocks are side by side */
-        sett_val *block = first ? sett_const(b, SETT_I32, i) : sett_add(group, i * groups_of(o)); /* of the tile, 64 columns */
-        sett_tensor *part[] = {acc, NULL}, *sC = sett_slice(t->c, ALL, ALL, o->tuning.ping_pong ? sett_add(sett_mul(group, blocks), i) : block);
-        if (upright(o))
-            sC = sett_local_tile(sC, T(rows, ROWS), T(group, 0));
-        part[0] = rows_of(b, o, to, acc, i);
-        if (o->swiglu)
-            part[1] = rows_of(b, o, to, acc, i + mine);
-        sett_val *number = sett_value(b, sett_add(sett_mul(sett_get(at, 1), blocks), block)); /* of all columns' */
+        const block x = block_of(b, t, g, i);
+        sett_tensor *part[] = {rows_of(b, o, to, g->acc, i), o->swiglu ? rows_of(b, o, to, g->acc, i + mine) : NULL};
+        sett_val *number = column_of(b, t, p, &x); /* of all columns' */
         place here = {.at = p, .base = {.b = b, .batch = p->batch, .partition = partition, .same_rows = upright(o) ? 3 : 28 /* lanes that have a row */}, .o = o, .thread = to, .tiler = sett_tuple(b, rows, ROWS), .tile = sett_tuple(b, high, number)};
-        sett_tma_store_wait_read(b, mine - 1);
-        sett_barrier(b, sett_add(group, 1), GROUP);
-        fill_columns(b, t, r2s, &here, part, as_instruction(o, sC));
+        if (!t->tr) {
+            sett_tma_store_wait_read(b, mine - 1);
+            sett_barrier(b, barrier, GROUP);
+        }
+        fill_columns(b, t, r2s, &here, part, as_instruction(o, x.sC));
         sett_fence_view_async_shared(b);
-        sett_barrier(b, sett_add(group, 1), GROUP);
+        sett_barrier(b, barrier, GROUP);
         sett_if (b, whole ? sett_and(stores, whole) : stores)
-            store_boxes(t, sC, p, high, number);
+            store_boxes(t, x.sC, p, high, number);
         if (whole)
             sett_if (b, sett_not(whole))
-                store_rows(b, t, sC, p, high, number);
+                store_rows(b, t, x.sC, p, high, number);
         sett_tma_store_commit(b);
     }
 }

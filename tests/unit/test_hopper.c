@@ -409,16 +409,16 @@ END_TEST
 START_TEST(far_elements)
 {
     enum { M = 65536, N = 40000, K = 8 };
-    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = SETT_BF16, .residual = 1};
     sett_error why = {0};
     sett_kernel *k;
     sett_prepared *c;
-    for (o.residual = 0; r.stream.device == SETT_CPU && o.residual < 2; o.residual++) {
+    for (o.terms.aux = 0; r.stream.device == SETT_CPU && o.terms.aux < 2; o.terms.aux++) {
         ck_assert_msg(!sett_kernels_compile(r.e, sett_gemm_wgmma, &o, "cpu", &k, &why), "%s", why.text);
         void *any = (void *)(uintptr_t)4096; /* a call reads nothing there before it runs */
         sett_buf A = sett_buf_2d(any, SETT_BF16, M, K), B = sett_buf_2d(any, SETT_BF16, N, K), C = sett_buf_2d(any, SETT_BF16, M, N);
-        const sett_status s = o.residual ? sett_prepared_make(k, SETT_CPU, &c, &why, &A, &B, &C, &C) : sett_prepared_make(k, SETT_CPU, &c, &why, &A, &B, &C);
-        ck_assert_msg(o.residual ? s == SETT_E_RANGE && strstr(why.text, "R spans 2621440000 elements") : !s, "%s", why.text);
+        const sett_status s = o.terms.aux ? sett_prepared_make(k, SETT_CPU, &c, &why, &A, &B, &C, &C, &C) : sett_prepared_make(k, SETT_CPU, &c, &why, &A, &B, &C, &C);
+        ck_assert_msg(o.terms.aux ? s == SETT_E_RANGE && strstr(why.text, "AUX spans 2621440000 elements") : !s, "%s", why.text);
         if (!s)
             sett_prepared_free(c);
         sett_kernel_release(k);

@@ -71,8 +71,8 @@ typedef struct sett_gemm_terms {
  *              contiguous rows, (LSB,1), of .swiglu with twice as many, up's behind the gate's. No .scaled
  * Sums are Float32, those of i8 Int32. Rows of A, B, R and C may lie apart, as those of a slice of a
  * larger matrix do: strides are multiples of 16 bytes, the symbols LA, LB, LR and LC. A row of C is a
- * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. R spans less than 2^31 elements,
- * A, B and C may span more.
+ * multiple of 16 bytes long; K is any, from 1 on, where the rows lie so. AUX spans less than 2^31 elements,
+ * A, B, R and C may span more.
  *   .stream_k  behind all: partial (Float32, of i8 Int32), left (U32), workers, streamed: how many clusters
  *              run, and how many tiles, counted in clusters, they deal among each other by K tiles of 128
  *              bytes (scheduler.h, .streamed), those of up to 8 tiles of the same rows of B side by side.
