@@ -138,6 +138,30 @@ def large(engine, _):
     return [bf16(engine, *shape) for shape in sized(engine, ((8192, 8192, 8192), (4096, 4096, 4096), (8192, 8192, 512)), SMALL)]
 
 
+def f32(engine, _):
+    """By multiply-adds, and by tf32, beside torch.mm by the same. Operands are their own: those of the pools have 8 bits alone."""
+
+    def peer(tf32):
+        def bind(s):
+            def run():
+                torch.backends.cuda.matmul.allow_tf32 = tf32
+                torch.mm(s.a, s.b.T, out=s.out)
+
+            return run
+
+        return bind
+
+    def make(data, results):
+        return types.SimpleNamespace(a=torch.randn(m, k, device=DEVICE), b=torch.randn(n, k, device=DEVICE), out=torch.empty(m, n, device=DEVICE))
+
+    def within(part):
+        return lambda got, want: ((got - want).abs().max() <= want.abs().max() * part).item()
+
+    m, n, k = sized(engine, (4096, 4096, 4096), (70, 136, 64))
+    return [Cell(f"{name} {m} x {n} x {k}", m, n, k, 4 * (m * k + n * k + m * n), guess_ms(m, n, k, 4) * slower, make, {OURS: ours(engine, m, n, k, "f32", tf32=tf32)},
+        {f"{PEER}, {name}": peer(bool(tf32))}, lambda s: s.a.double() @ s.b.double().T, within(part), torch.float32) for name, tf32, slower, part in (("f32", 0, 7, 2**-17), ("tf32", 1, 1, 2**-8))]
+
+
 def fp8(engine, _):
     """m, n, k; fp8 (e4m3) to bf16, without scales, beside cuBLASLt whose sums are as fast."""
     one = torch.ones((), device=DEVICE)
@@ -348,7 +372,7 @@ class Row(NamedTuple):
 
 
 ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
-    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
+    "f32": Row(f32), "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
 
 
 def pack(path, seeds):

@@ -96,8 +96,10 @@ typedef struct sett_gemm_terms {
  *   .batched   L products of one shape: A (M,K,L), B (N,K,L), and so on as of sett_gemm_mma; strides from one
  *              to the next are the symbols LA2, LB2, LR2, LC2 and LAUX2, as those of groups are. All may span
  *              more than 2^31 elements then, which holds of .grouped too
- * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine:
- * SETT_E_TARGET. */
+ *   .tf32      of f32, which the tensor cores have no other products of: they multiply what they read of a
+ *              Float32, its upper 19 bits
+ * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8; f32 with .tf32. Other targets than sm_90a and the CPU
+ * engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {
     int bm;       /* rows of A of a block's tile: a multiple of 8, up to 256, and to 128 with 256 rows of B */
     int bn;       /* rows of B of a block's tile: 64, 128 or 256; of .swiglu half are the gate's */
@@ -120,7 +122,8 @@ typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f16 of f16, else bf16 */
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f16 of f16, f32 of f32, else
+                   * bf16 */
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added */
@@ -133,6 +136,7 @@ typedef struct sett_gemm_wgmma_options {
                             * makes .promote 1 */
     sett_grouped grouped;  /* rows of A are those of groups, each with a B of its own; no .stream_k */
     int batched;           /* 1: operands have a last mode of batches, L; no .grouped */
+    int tf32;              /* 1: .dtype is f32 */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;
