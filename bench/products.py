@@ -21,6 +21,9 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         fp8_blocks     with scales of blocks, beside cuBLASLt's
         epilogues      bias and GELU, a residual, SwiGLU, beside the plain product
         mlp            the MLP of LLaMA-3.1-8B, beside torch.compile and torch
+    bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
+                                               10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
+                                               NumPy instead of torch without a GPU: 2,000 small ones, in all orders of the CPU engine
     bench/products.py readme [main] [few] [fp8] [llama]
                                                rows of README, as Markdown
     bench/products.py                          all of it, small; on a GPU README's rows"""
@@ -94,6 +97,12 @@ def row(name, words):
     run(name, **vars(p.parse_args(words)))
 
 
+def at_random(words):
+    from product_random import main as of
+
+    of(words)
+
+
 def readme(words):
     from product_readme import readme as of
 
@@ -112,7 +121,7 @@ def every(_):
 
 
 def main():
-    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "readme": readme, "": every}
+    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "random": at_random, "readme": readme, "": every}
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)

@@ -15,8 +15,11 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
+import numpy as np  # noqa: E402
 import product_picture  # noqa: E402
+import product_random  # noqa: E402
 import product_table as table  # noqa: E402
+import sett  # noqa: E402
 
 
 def time(us):
@@ -102,6 +105,42 @@ class Table(unittest.TestCase):
     def test_picture_and_analysis_import_nothing_but_python(self):
         code = f"import sys; sys.path.insert(0, {str(BENCH)!r}); import product_picture; sys.exit('torch' in sys.modules or 'sett' in sys.modules)"
         self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
+
+
+class Random(unittest.TestCase):
+    """bench/products.py random: two draws of each kind, and that it finds what is wrong."""
+
+    def test_random_problems_are_right_in_all_orders(self):
+        done = subprocess.run([sys.executable, str(BENCH / "products.py"), "random", "3", "--count", str(2 * len(product_random.KINDS))],
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "SETT_DEVICE": "cpu"}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"in the orders lazy, eager, random:3, plain, \d+ s: 0 wrong")
+
+    def test_a_wrong_element_is_found_and_a_byte_between_rows(self):
+        xp = product_random.Host()
+        engine = sett.Engine(no_gpu=True, cache_dir="")
+        for number in range(len(product_random.KINDS)):
+            drawn = product_random.draw(5, number, False)
+            case = product_random.Case(xp, drawn)
+            plan = sett.Product(max_m=drawn.max_m, device=sett.CPU, engine=engine, **drawn.problem)
+            plan(**case.given())
+            self.assertIsNone(case.check(9)[0], drawn)
+            last, got = tuple(x - 1 for x in case.out.view.shape), case.out.get()
+            got[last] = -100 if got[last] > 0 else 100
+            case.out.put(got)
+            self.assertIn("out: 1 of ", case.check(9)[0] or "nothing", drawn)
+            case.out.raw[-1] = 0
+            self.assertFalse(case.out.kept_what_is_between())
+
+    def test_types_of_few_bits_are_as_others_have_them(self):
+        xp = product_random.Host()
+        for t, pairs in ((product_random.E4, {0x38: 1, 0x7E: 448, 0x01: 2**-9, 0xB8: -1, 0x08: 2**-6, 0x54: 12}), (product_random.E5, {0x3C: 1, 0x7B: 57344, 0x01: 2**-16, 0xC0: -2}),
+                ("bf16", {0x3F80: 1, 0xC040: -3})):
+            for code, value in pairs.items():
+                x = np.array([float(value)])
+                self.assertEqual(int(xp.encoded(t, x)[0]), code)
+                self.assertEqual(float(xp.nearest(t, x)[0]), value)
+        self.assertEqual(xp.nearest(product_random.E4, np.array([17.0, 19.0, -17.5, 1e9])).tolist(), [16, 20, -18, 448], "to even, where two are as near")
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
