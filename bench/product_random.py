@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import sett
 from sett import _c
-from sett._product import FAMILY, _library, _Workspace, listed
+from sett._product import _library, _values, _Workspace, listed
 
 PACK = os.path.join(tempfile.gettempdir(), "products-random.settpack")
 MOST_KERNELS = 300
@@ -512,7 +512,10 @@ def write(path, seed, count, only):
             kernels = list(pool.map(lambda of: engine._made(_library.sett_kernels_compile, of[0].body, ctypes.addressof(of[1]), b"sm_90a"), options.values()))
         engine.sync()
         n = engine.write_pack(path, [k.key for k in kernels])
-    print(f"{n} kernels in {path}, {time.monotonic() - began:.0f} s")
+        spilled = [(one, k.info) for one, k in zip(options.values(), kernels) if k.info["spill_stores"] or k.info["stack"]]
+    for (family, one), info in spilled:
+        print(f"  spills {info['spill_stores']} bytes: {info['name']} {_values(family, one)}")
+    print(f"{n} kernels in {path}, of which {len(spilled)} spill, {time.monotonic() - began:.0f} s")
 
 
 def has_gpu():

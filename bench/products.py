@@ -24,6 +24,9 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
     bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
                                                10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
                                                NumPy instead of torch without a GPU: 2,000 small ones, in all orders of the CPU engine
+    bench/products.py model-pack [--write] [--pack FILE] [--threads N]
+                                               all products of LLaMA-3.1-8B and Qwen3-30B-A3B, examples/models.warm: how many kernels; what a sealed process
+                                               takes to be ready beyond the driver's start; random M; it needs NumPy instead of torch without a GPU
     bench/products.py readme [main] [few] [fp8] [llama]
                                                rows of README, as Markdown
     bench/products.py                          all of it, small; on a GPU README's rows"""
@@ -103,6 +106,12 @@ def at_random(words):
     of(words)
 
 
+def model_pack(words):
+    from product_models import main as of
+
+    of(words)
+
+
 def readme(words):
     from product_readme import readme as of
 
@@ -121,7 +130,7 @@ def every(_):
 
 
 def main():
-    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "random": at_random, "readme": readme, "": every}
+    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "random": at_random, "model-pack": model_pack, "readme": readme, "": every}
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)

@@ -16,10 +16,12 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 import numpy as np  # noqa: E402
+import product_models  # noqa: E402
 import product_picture  # noqa: E402
 import product_random  # noqa: E402
 import product_table as table  # noqa: E402
 import sett  # noqa: E402
+from sett._product import listed  # noqa: E402
 
 
 def time(us):
@@ -141,6 +143,23 @@ class Random(unittest.TestCase):
                 self.assertEqual(int(xp.encoded(t, x)[0]), code)
                 self.assertEqual(float(xp.nearest(t, x)[0]), value)
         self.assertEqual(xp.nearest(product_random.E4, np.array([17.0, 19.0, -17.5, 1e9])).tolist(), [16, 20, -18, 448], "to even, where two are as near")
+
+
+class Models(unittest.TestCase):
+    def test_kernels_of_models_are_few_and_the_manifest_has_all_that_their_products_need(self):
+        every = product_models.problems(product_models.MANIFEST)
+        products = [p for family, p in every if family == "sett_product_family"]
+        self.assertGreaterEqual(len(products), 15)
+        self.assertIn({"dtype": "bf16", "n": 128256, "k": 4096}, products)
+        if not os.path.exists(BENCH.parent / "build/release/libsett-kernels.so"):
+            self.skipTest("the manifest's library is not built")
+        with sett.Engine(no_gpu=True, cache_dir="") as engine:
+            found = engine.keys(product_models.MANIFEST, targets="sm_90a")
+            self.assertEqual([event.error for event in found if event.error], [])
+            self.assertLessEqual(len(found), product_models.MOST_KERNELS)
+            made = {bytes(options) for p in products for _, options in listed("sm_90a", p)}
+            self.assertLessEqual(len(made), len(found))
+            self.assertGreater(8 * len(products), len(made), "products share kernels")
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
