@@ -17,10 +17,11 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         invariant      rows of the same bits for every M, beside the usual choice and cuBLAS
         few            1, 4 and 8 rows, beside what reads B alone
         large          8192^3, 4096^3, 8192 x 8192 x 512
+        f32            4096^3 by multiply-adds, and by tf32
         fp8            beside cuBLASLt with fast sums
         fp8_blocks     with scales of blocks, beside cuBLASLt's
-        epilogues      bias and GELU, a residual, SwiGLU, beside the plain product
-        mlp            the MLP of LLaMA-3.1-8B, beside torch.compile and torch
+        epilogues      bias and GELU, a residual, SwiGLU, beside the plain product; fp8 with amax, beside fp8
+        mlp [TOKENS..] the MLP of LLaMA-3.1-8B at 1 to 128 tokens, beside torch.compile, also with max-autotune, and torch
     bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
                                                10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
                                                NumPy instead of torch without a GPU: 2,000 small ones, in all orders of the CPU engine
@@ -93,6 +94,8 @@ def row(name, words):
     p.set_defaults(words=())
     if name == "drawn":
         p.add_argument("words", nargs=1, metavar="SEED", type=int)
+    if name == "mlp":
+        p.add_argument("words", nargs="*", metavar="TOKENS", type=int)
     p.add_argument("--pack", default=PACK)
     p.add_argument("--budget", type=float, default=BUDGET_S)
     p.add_argument("--warm", type=float, default=WARM_S)
@@ -134,7 +137,7 @@ def main():
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)
-    elif name in ("cells", "drawn", "invariant", "few", "large", "fp8", "fp8_blocks", "epilogues", "mlp"):
+    elif name in ("cells", "drawn", "invariant", "few", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp"):
         row(name, words)
     else:
         sys.exit(__doc__)
