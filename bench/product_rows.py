@@ -25,6 +25,7 @@ from rounds import seen
 import sett
 
 OURS, INVARIANT, FAST = "sett", "sett, invariant", "torch._scaled_mm, fast sums"
+OTHER = "sett, of the other pack"
 PLAIN_FP8 = "torch._scaled_mm to fp8"
 PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales of blocks"
 DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
@@ -87,6 +88,16 @@ def invariant(engine, _):
     every = [bf16(engine, *cell) for cell in sized(engine, [(m, n, k) for n, k in SHAPES for m in (1, 8, 64, 257, 1024, 4096)], SMALL)]
     for cell in every:
         cell.ours[INVARIANT] = ours(engine, cell.m, cell.n, cell.k, invariant=True)
+    return every
+
+
+def assemblers(engine, words):
+    """24 of `cells`, two of each (N,K), by another pack too, which another assembler made of the same kernels."""
+    other = engine if isinstance(engine, Recorder) else sealed(words[0])
+    draw = random.Random(2)
+    every = [bf16(engine, *cell) for cell in sized(engine, [(m, n, k) for n, k in SHAPES for m in draw.sample(ROWS, 2)], SMALL)]
+    for cell in every:
+        cell.ours[OTHER] = ours(other, cell.m, cell.n, cell.k)
     return every
 
 
@@ -360,6 +371,11 @@ def report_invariant(results):
     summary(results, OURS, INVARIANT)
 
 
+def report_assemblers(results):
+    report(results)
+    summary(results, OURS, OTHER)
+
+
 def report_epilogues(results):
     """What each epilogue costs, of ours and of the peer's, and ours over the peer's of the same epilogue."""
     table(results)
@@ -396,13 +412,13 @@ class Row(NamedTuple):
 
 
 ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
-    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp, report_mlp), "f32": Row(f32)}
+    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp, report_mlp), "f32": Row(f32), "assemblers": Row(assemblers, report_assemblers)}
 
 
-def pack(path, seeds):
-    """Compiles what rows need, begun early and plainly, and `drawn` for these seeds, into a pack."""
-    engine, refused = Recorder(), set()
-    for cell in (cell for name, row in ROW.items() for words in ([[seed] for seed in seeds] if name == "drawn" else [[]]) for cell in row.cells(engine, words)):
+def pack(path, seeds, rows, assembler):
+    """Compiles what these rows need, begun early and plainly, and `drawn` for these seeds, into a pack."""
+    engine, refused = Recorder(assembler), set()
+    for cell in (cell for name, row in ROW.items() if name in rows for words in ([[seed] for seed in seeds] if name == "drawn" else [[]]) for cell in row.cells(engine, words)):
         for way, of in cell.ours.items():
             for early in (False, True):
                 try:

@@ -23,9 +23,9 @@ def sealed(pack):
 class Recorder:
     """An engine that notes the keys of what it compiles, and writes them to a pack in the end."""
 
-    def __init__(self):
+    def __init__(self, assembler="auto"):
         self.keys, self.folder = {}, tempfile.TemporaryDirectory()
-        self.engine = sett.Engine(cache_dir=self.folder.name)
+        self.engine = sett.Engine(cache_dir=self.folder.name, assembler=assembler)
 
     def compile(self, family, **options):
         kernel = self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options)

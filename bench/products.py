@@ -9,7 +9,8 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
     bench/products.py model FILE.csv FILE.svg  the model of sett_product beside the times of `cells`, as SVG; needs the command sett
     bench/products.py picture FILE.csv FILE.svg
 
-    bench/products.py pack FILE [SEED...]      compiles what the rows need, and `drawn` for these seeds
+    bench/products.py pack FILE [SEED...] [--rows ROW,...] [--assembler ptxas|nvjitlink]
+                                               compiles what the rows need, and `drawn` for these seeds
     bench/products.py ROW [--pack FILE] [--budget SECONDS] [--warm SECONDS] [--out PREFIX]
                                                a row by the protocol of product_cells.py, from a pack alone: nothing is compiled. ROW:
         cells          bf16, 12 (N,K) of models at 22 M, beside cuBLAS
@@ -21,6 +22,7 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         fp8            beside cuBLASLt with fast sums
         fp8_blocks     with scales of blocks, beside cuBLASLt's
         epilogues      bias and GELU, a residual, SwiGLU, beside the plain product; fp8 with amax, beside fp8
+        assemblers PACK 24 of `cells`, by another pack too, that another assembler made
         mlp [TOKENS..] the MLP of LLaMA-3.1-8B at 1 to 128 tokens, beside torch.compile, also with max-autotune, and torch
     bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
                                                10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
@@ -80,9 +82,14 @@ def model(words):
 
 
 def pack(words):
-    from product_rows import pack as of
+    from product_rows import ROW, pack as of
 
-    of(words[0], words[1:])
+    p = argparse.ArgumentParser(prog="bench/products.py pack")
+    p.add_argument("path", metavar="FILE")
+    p.add_argument("seeds", nargs="*", metavar="SEED")
+    p.add_argument("--rows", type=lambda text: text.split(","), default=list(ROW))
+    p.add_argument("--assembler", choices=("auto", "ptxas", "nvjitlink"), default="auto")
+    of(**vars(p.parse_args(words)))
 
 
 def row(name, words):
@@ -94,6 +101,8 @@ def row(name, words):
     p.set_defaults(words=())
     if name == "drawn":
         p.add_argument("words", nargs=1, metavar="SEED", type=int)
+    if name == "assemblers":
+        p.add_argument("words", nargs=1, metavar="PACK")
     if name == "mlp":
         p.add_argument("words", nargs="*", metavar="TOKENS", type=int)
     p.add_argument("--pack", default=PACK)
@@ -128,7 +137,7 @@ def every(_):
     if not GPU:
         sweep([])
         for name in ROW:
-            row(name, ["1"] * (name == "drawn"))
+            row(name, ["1"] * (name in ("drawn", "assemblers")))
     readme([])
 
 
@@ -137,7 +146,7 @@ def main():
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)
-    elif name in ("cells", "drawn", "invariant", "few", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp"):
+    elif name in ("cells", "drawn", "invariant", "few", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp", "assemblers"):
         row(name, words)
     else:
         sys.exit(__doc__)

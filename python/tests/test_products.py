@@ -165,7 +165,7 @@ class Models(unittest.TestCase):
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
 class Small(unittest.TestCase):
     def test_every_row_is_right_on_the_cpu_engine(self):
-        names = ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "f32", "mlp")
+        names = ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "f32", "mlp", "assemblers")
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "SETT_DEVICE": "cpu"}
         done = subprocess.run([sys.executable, str(BENCH / "products.py")], env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
