@@ -5,7 +5,7 @@ engine and a pack that was made before; without a GPU small ones with NumPy on t
 Wrong is what differs by more than u |ref| + e S: u of D's type (below its least normal number as there), S the sum of |a| |b|,
 e = (ceil(K / k) + splits + 4) 2^-23 with the k of one instruction; of fp8 2^-13 in its place, and promoted 5 x 2^-13 + ceil(K / 128) 2^-23. A term
 changes e S by its derivative, and adds its own rounding. A quarter of what has no curved term is of small integers, whose results are exact, and
-so is i8: then D is the reference's nearest, bit by bit.
+sums of i8 are in any case: then D is the reference's nearest, bit by bit.
 
 A draw is its seed and number alone: --only NUMBER repeats it."""
 
@@ -111,7 +111,8 @@ def draw(seed, number, large):
             batch_r=apart(p["ldr"] * max_m, step_out), batch_d=apart(p["ldd"] * max_m, step_out))
     curved = p.get("swiglu") or p.get("softcap") or p.get("activation") not in (None, "relu")
     offset = align if align < 16 and rng.random() < 0.7 else 0
-    return Draw(number, p, m, max_m, offset, not curved and (t == "i8" or rng.random() < 0.25), rng.getrandbits(31))
+    integers = not curved and (rng.random() < 0.25 or (t == "i8" and not (p.get("scaled") or p.get("scale"))))
+    return Draw(number, p, m, max_m, offset, integers, rng.getrandbits(31))
 
 
 def beside_of(d):
@@ -318,7 +319,8 @@ class Case:
         return of.put(values if of.t not in (E4, E5) else values.clip(min=-100, max=100))
 
     def cut(self, x):
-        return (x * 2**12).round() / 2**12 if abs(x).max() < 0.25 else (x * 2**8).round().clip(min=-1023, max=1023) / 2**8
+        part, exponent = self.xp.math.frexp(x)
+        return (part * 2**11).round() / 2**11 * 2.0**exponent
 
     def have(self, name, t, shape, apart=0, batch=0, offset=0):
         """An operand of the epilogue: factors are powers of two where results are exact."""
@@ -360,6 +362,8 @@ class Case:
         p, k = self.p, self.p["k"]
         if p.get("promote") or p.get("block_scales"):
             return 5 * 2**-13 + -(-k // 128) * ONE
+        if p["dtype"] == "i8":
+            return 0
         of = 8 if p.get("tf32") else TYPE[p["dtype"]].k
         return (-(-k // of) + splits + 4) * (2**-13 if p["dtype"] in (E4, E5) else ONE)
 
