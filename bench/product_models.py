@@ -48,7 +48,10 @@ def write(manifest, pack):
         began = time.monotonic()
         done = engine.warm(manifest, targets="sm_90a", pack=pack)
         took = time.monotonic() - began
-        spilled = [entry.name for entry in engine.entries() if engine.kernel(entry.key).info["spill_stores"]]
+        spilled = {entry.key for entry in engine.entries() if engine.kernel(entry.key).info["spill_stores"]}
+        for event in engine.keys(manifest, targets="sm_90a"):
+            if event.key in spilled:
+                print(f"  spills: {event.name} {event.params}")
     print(f"model-pack: {done.total} kernels (at most {MOST_KERNELS}) in {took:.1f} s on {os.cpu_count()} cores, {os.path.getsize(pack) / 1e6:.1f} MB, of which {len(spilled)} spill")
     sys.exit(done.total > MOST_KERNELS)
 
