@@ -106,6 +106,16 @@ static int sums_of(const sett_gemm_mma_options *o)
     return o->tuning.bm * o->tuning.bn / (32 * o->tuning.warps);
 }
 
+/* For as many sums a thread has registers, beside what copies and conversions take. */
+static int usual_sums(const sett_gemm_mma_options *o)
+{
+    if (sett__mma_by_fma(o))
+        return MOST_SUMS;
+    if (sett__is_f8(o->dtype))
+        return MOST_SUMS / 4;
+    return o->align == 4 || (o->tf32 && o->a_major && o->b_major) ? MOST_SUMS / 2 : MOST_SUMS;
+}
+
 /* What a product takes with this bn, in units of a row of B: the rounds of tiles that run at once, two a multiprocessor, times the tile's
  * rows of B and a constant for what each takes besides. */
 static int64_t cost(const sett_gemm_mma_options *o, int bn, const device *d)
@@ -124,7 +134,7 @@ static int choose_bn(const sett_gemm_mma_options *given, const device *d)
     int best = 0;
     for (int bn = 256; bn >= 16; bn /= 2) {
         o.tuning.bn = bn;
-        const bool fits = sett__mma_columns(&o) % sett__mma_wide(&o) == 0 && sums_of(&o) <= MOST_SUMS;
+        const bool fits = sett__mma_columns(&o) % sett__mma_wide(&o) == 0 && sums_of(&o) <= usual_sums(&o);
         if (fits && (!best || best > 128 || (known && cost(&o, bn, d) < cost(&o, best, d))))
             best = bn;
     }
@@ -136,7 +146,7 @@ static void choose_tile(sett_gemm_mma_options *o)
 {
     sett_gemm_mma_tuning *tune = &o->tuning;
     const int m = tune->m;
-    sett__either(&tune->bm, !m || m > 64 ? 128 : m > 32 ? 64 : m > 16 ? 32 : 16);
+    sett__either(&tune->bm, (!m || m > 64) && usual_sums(o) == MOST_SUMS ? 128 : !m || m > 32 ? 64 : m > 16 ? 32 : 16);
     sett__either(&tune->warps, 4);
     sett__either(&tune->bk, sett__mma_by_fma(o) ? 32 : tune->bm < 64 ? 128 : 64);
 }

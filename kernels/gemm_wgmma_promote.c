@@ -6,7 +6,8 @@
 /* A thread's registers for sums. Three warps share 512 of a lane, two 1024. */
 static int parts_of(const sett_gemm_wgmma_options *o)
 {
-    return sums_of(o) <= (groups_of(o) == 2 ? 32 : 64) ? 2 : 1;
+    const int room = groups_of(o) == 1 ? 64 : o->block_scales ? 28 : 32; /* scales are registers too */
+    return sums_of(o) <= room ? 2 : 1;
 }
 
 void sett__wgmma_begin_promoted(const wgmma_parts *t, wgmma_group *g)

@@ -42,6 +42,7 @@ static product_facts facts_of(const sett_product_problem *p)
 {
     product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
     f.multiprocessors = f.device->multiprocessors;
+    f.ping_pong = !p->promote && sett__bytes_of(p->d) < 4 && p->terms.amax != 2;
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett__bytes_of(p->b);

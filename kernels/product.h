@@ -34,6 +34,7 @@ typedef struct product_facts {
     int64_t batches;        /* 1 or more */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
     bool streams;           /* K may be dealt to several workers */
+    bool ping_pong;         /* a warp group has registers, and the block memory, for a tile of its own */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {

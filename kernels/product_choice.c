@@ -140,7 +140,7 @@ void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums, int m
     const struct product_tile *of = of_sums[sums].of[swiglu];
     f->n_tiles = 0;
     for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++)
-        if (of[i].bm <= of_sums[sums].rows && !(of[i].ping_pong && sums)) /* one group has no registers for both levels */
+        if (of[i].bm <= of_sums[sums].rows && (f->ping_pong || !of[i].ping_pong))
             f->tile[f->n_tiles++] = of[i];
     while (f->n_tiles > most_tiles) {
         int least_needed = 0;
