@@ -60,12 +60,12 @@ typedef struct sett_product_problem {
                            * at multiples of 16 bytes; N of D is such a multiple too */
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
-    sett_grouped grouped; /* gemm.h: B, SB and BIAS have a last mode of groups. SETT_GROUPED_CONTIGUOUS: m of a
-                           * run counts the rows of all groups, which lie behind each other.
-                           * SETT_GROUPED_MASKED: A, R, D, AUX, SA and rows' AMAX have that mode too, and m is
-                           * the most rows of a group. Rows of no group are not written. Without .batch, .k 0,
-                           * f32 and D of integers that is not .quantise's. sm_90a and the CPU engine have it,
-                           * for operands that lie as .block_scales says */
+    sett_grouped grouped; /* gemm.h: B, SB and BIAS have a last mode of groups. SETT_GROUPED_CONTIGUOUS: m of
+                           * a run counts the rows of all groups, which lie behind each other.
+                           * SETT_GROUPED_MASKED: A, R, D, AUX, SA and rows' AMAX have that mode too, and m
+                           * is the most rows of a group. Rows of no group are not written. Without .batch,
+                           * .k 0, f32 and D of integers that is not .quantise's. sm_90a and the CPU engine
+                           * have it, for operands that lie as .block_scales says */
     int groups;           /* of .grouped: how many, 1 to 65535 */
     int align; /* bytes that operands and D begin at, or an element's: a power of two up to 16; 0: 16 */
     int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
