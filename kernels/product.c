@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
+enum { ARGUMENTS = 32, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -278,6 +278,14 @@ static void add_terms(launch *l, const sett_product_problem *p, int m, const set
         add_vector(l, t->amax == 2 ? kinds : 0, o->amax, SETT_F32, t->amax == 2 ? m : 1);
     if (t->quantise)
         add_vector(l, 0, o->qs, SETT_F32, 1);
+    if (t->row_sum)
+        add_vector(l, kinds, o->row_sum, SETT_F32, m);
+    if (t->column_sum)
+        add_vector(l, product_kinds_b(p), o->column_sum, SETT_F32, p->n);
+    if (t->row_max)
+        add_vector(l, kinds, o->row_max, SETT_F32, m);
+    if (t->column_max)
+        add_vector(l, product_kinds_b(p), o->column_max, SETT_F32, p->n);
 }
 
 static void add_stream(launch *l, const sett_product *x, void *workspace, const product_way *w)
@@ -328,12 +336,14 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         return SETT_OK;
     const bool blocks = x->p.block_scales && x->p.k, scales = x->p.scaled || blocks;
     const sett_grouped g = x->p.grouped;
+    const sett_gemm_terms *t = &x->p.terms;
     const struct {
         const char *name;
         const void *p;
         bool needed;
     } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales},
-        {"s", o->s, x->p.terms.scale}, {"qs", o->qs, x->p.terms.quantise}, {"bias", o->bias, x->p.terms.bias}, {"aux", o->aux, x->p.terms.aux}, {"amax", o->amax, x->p.terms.amax}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS}, {"counts", o->counts, g == SETT_GROUPED_MASKED}};
+        {"s", o->s, t->scale}, {"qs", o->qs, t->quantise}, {"bias", o->bias, t->bias}, {"aux", o->aux, t->aux}, {"amax", o->amax, t->amax}, {"row_sum", o->row_sum, t->row_sum}, {"column_sum", o->column_sum, t->column_sum},
+        {"row_max", o->row_max, t->row_max}, {"column_max", o->column_max, t->column_max}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS}, {"counts", o->counts, g == SETT_GROUPED_MASKED}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].needed && !of[i].p)
             return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);

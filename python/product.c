@@ -25,8 +25,8 @@ typedef struct product {
     int n_room;
 } product;
 
-enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, OFFSETS, COUNTS, OPERANDS };
-static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts"};
+enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, OFFSETS, COUNTS, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, OPERANDS };
+static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"};
 /* Numbers of a call. */
 enum { ALPHA, CAP, BETA, LOW, HIGH, NUMBERS };
 static const char *const number_names[] = {"alpha", "cap", "beta", "low", "high"};
@@ -209,7 +209,7 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
 static int take_operand(taken *t, int i, PyObject *arg)
 {
     static const want read = {0, 0}, written = {WRITTEN, 0};
-    t->want = i == OUT || i == AUX || i == AMAX ? &written : &read;
+    t->want = i == OUT || i == AUX || i == AMAX || i >= ROW_SUM ? &written : &read;
     t->kept[i] = NULL, t->bind[i] = (sett_launch_arg){.kind = 0};
     if (take(t, i, arg))
         return -1;
@@ -226,7 +226,8 @@ static int check_given(const product *x, const taken *t, PyObject *const arg[OPE
         const char *option;
     } of[] = {{R, x->p.residual, "residual=1"}, {SA, scales, of_scales}, {SB, scales, of_scales}, {BIAS, x->p.terms.bias, "bias=1"}, {AUX, x->p.terms.aux, "aux=1"},
         {S, x->p.terms.scale, "scale=1"}, {QS, x->p.terms.quantise, "quantise=1"}, {AMAX, x->p.terms.amax, "amax=1"},
-        {OFFSETS, x->p.grouped == SETT_GROUPED_CONTIGUOUS, "grouped=contiguous"}, {COUNTS, x->p.grouped == SETT_GROUPED_MASKED, "grouped=masked"}};
+        {OFFSETS, x->p.grouped == SETT_GROUPED_CONTIGUOUS, "grouped=contiguous"}, {COUNTS, x->p.grouped == SETT_GROUPED_MASKED, "grouped=masked"},
+        {ROW_SUM, x->p.terms.row_sum, "row_sum=1"}, {COLUMN_SUM, x->p.terms.column_sum, "column_sum=1"}, {ROW_MAX, x->p.terms.row_max, "row_max=1"}, {COLUMN_MAX, x->p.terms.column_max, "column_max=1"}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const bool given = arg[of[k].i] != NULL;
         if (given != (of[k].wanted != 0))
@@ -268,7 +269,8 @@ static int check_all(const product *x, const taken *t, int64_t m)
         int kinds;
     } vector[] = {{SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
         {QS, p->terms.quantise, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
-        {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0}};
+        {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
+        {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
     for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
         if (matrix[k].has && check_matrix(x, t, matrix[k].i, &matrix[k].form))
             return -1;
@@ -362,7 +364,8 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
-        .amax = at[AMAX], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m};
+        .amax = at[AMAX], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
+        .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX]};
     if (take_numbers(x, number, &o))
         return -1;
     sett_status s;
@@ -382,14 +385,16 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
 
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
-    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m", NULL};
+    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
+        "row_sum", "column_sum", "row_max", "column_max", NULL};
     product *x = (product *)self;
     PyObject *arg[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
     taken t;
     int64_t m = 0;
     int expected_m = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOi:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
-            &arg[S], &arg[QS], &arg[AMAX], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOiOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
+            &arg[S], &arg[QS], &arg[AMAX], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
+            &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX]))
         return NULL;
     for (int i = 0; i < OPERANDS; i++)
         arg[i] = arg[i] == Py_None ? NULL : arg[i];
@@ -451,7 +456,7 @@ static PyGetSetDef members[] = {
 #define METHOD(f) (PyCFunction)(void (*)(void))f
 static PyMethodDef methods[] = {
     {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0)\n--\n\n"
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None)\n--\n\n"
         "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
         "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1; of block_scales=1 (M,ceil(K/128)), whose columns\n"
@@ -459,7 +464,7 @@ static PyMethodDef methods[] = {
         "offsets: of grouped=\"contiguous\", groups + 1 of Int32: a, r, out and aux have the rows of all groups, b, sb and bias a mode of groups before these.\n"
         "counts: of grouped=\"masked\", groups of Int32: all but s and qs have that mode. expected_m: the rows that most groups have; 0: not known.\n"
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
-        "    or 2. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
+        "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"
         "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"

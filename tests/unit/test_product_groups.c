@@ -199,41 +199,46 @@ static char *zeros(size_t bytes)
     return data;
 }
 
-enum { D_OF, AUX_OF, AMAX_OF, WRITTEN };
+enum { D_OF, AUX_OF, AMAX_OF, ROW_MAX_OF, COLUMN_MAX_OF, WRITTEN };
 START_TEST(bits_of_a_product_of_each)
 {
     groups g = deal((sett_grouped)_i);
     if (!has_wgmma())
         return;
-    const size_t rows = (size_t)g.m * (size_t)matrices_of(&g), bytes[WRITTEN] = {rows * N * 2, rows * N * 2, rows * 4};
+    const size_t rows = (size_t)g.m * (size_t)matrices_of(&g), bytes[WRITTEN] = {rows * N * 2, rows * N * 2, rows * 4, rows * 4, N * GROUPS * 4};
     char *a = random_bytes(rows, K, SETT_BF16), *b = random_bytes(N * GROUPS, K, SETT_BF16), *bias = random_bytes(GROUPS, N, SETT_BF16), *s = random_bytes(1, 1, SETT_F32);
     char *sa = random_bytes(rows, 1, SETT_F32), *sb = random_bytes(GROUPS, N, SETT_F32), *to[2][WRITTEN];
     for (int i = 0; i < 2 * WRITTEN; i++)
         to[i / WRITTEN][i % WRITTEN] = zeros(bytes[i % WRITTEN]);
     sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = N, .k = K, .scaled = 1, .batch_invariant = 1, .grouped = g.way, .groups = GROUPS,
-        .terms = {.scale = 1, .bias = 1, .aux = 1, .activation = SETT_ACTIVATION_GELU, .amax = 2, .alpha = 1}};
+        .terms = {.scale = 1, .bias = 1, .aux = 1, .activation = SETT_ACTIVATION_GELU, .amax = 2, .alpha = 1, .row_max = 1, .column_max = 1}};
     sett_product *plan = prepare(&p, g.m);
     p.grouped = SETT_GROUPED_NONE, p.groups = 0;
     sett_product *one = prepare(&p, g.m);
-    sett_product_operands o = {.size = sizeof o, .a = a, .b = b, .bias = bias, .s = (float *)s, .sa = (float *)sa, .sb = (float *)sb, .d = to[0][D_OF], .aux = to[0][AUX_OF], .amax = (float *)to[0][AMAX_OF], .alpha = 0.75f};
+    sett_product_operands o = {.size = sizeof o, .a = a, .b = b, .bias = bias, .s = (float *)s, .sa = (float *)sa, .sb = (float *)sb, .d = to[0][D_OF], .aux = to[0][AUX_OF], .amax = (float *)to[0][AMAX_OF],
+        .row_max = (float *)to[0][ROW_MAX_OF], .column_max = (float *)to[0][COLUMN_MAX_OF], .alpha = 0.75f};
     give_table(&g, &o);
     run_plan(plan, g.m, &o);
     for (int i = 0; i < GROUPS; i++) {
         const size_t first = (size_t)first_of(&g, i), group = (size_t)i;
         const sett_product_operands own = {.size = sizeof own, .a = a + first * K * 2, .b = b + group * N * K * 2, .bias = bias + group * N * 2, .s = (float *)s, .sa = (float *)sa + first,
-            .sb = (float *)sb + group * N, .d = to[1][D_OF] + first * N * 2, .aux = to[1][AUX_OF] + first * N * 2, .amax = (float *)to[1][AMAX_OF] + first, .alpha = 0.75f};
+            .sb = (float *)sb + group * N, .d = to[1][D_OF] + first * N * 2, .aux = to[1][AUX_OF] + first * N * 2, .amax = (float *)to[1][AMAX_OF] + first,
+            .row_max = (float *)to[1][ROW_MAX_OF] + first, .column_max = (float *)to[1][COLUMN_MAX_OF] + group * N, .alpha = 0.75f};
         run_plan(one, counts_of[i], &own);
     }
+    static const char *const names[] = {"D", "AUX", "AMAX", "ROWMAX", "COLMAX"};
     for (int i = 0; i < WRITTEN; i++) {
         unsigned char *got = malloc(2 * bytes[i]);
         ck_assert_ptr_nonnull(got);
         from_device(got, to[0][i], bytes[i]), from_device(got + bytes[i], to[1][i], bytes[i]);
         for (size_t x = 0; x < bytes[i]; x++)
-            ck_assert_msg(got[x] == got[x + bytes[i]], "%s, byte %zu of %zu", i == D_OF ? "D" : i == AUX_OF ? "AUX" : "AMAX", x, bytes[i]);
+            ck_assert_msg(got[x] == got[x + bytes[i]], "%s, byte %zu of %zu", names[i], x, bytes[i]);
         free(got);
     }
     sett_product_free(plan), sett_product_free(one);
-    void *mem[] = {a, b, bias, s, sa, sb, g.data, to[0][0], to[0][1], to[0][2], to[1][0], to[1][1], to[1][2]};
+    void *mem[] = {a, b, bias, s, sa, sb, g.data};
+    for (int i = 0; i < 2 * WRITTEN; i++)
+        sett_free(r.e, r.stream.device, to[i / WRITTEN][i % WRITTEN]);
     for (size_t i = 0; i < sizeof mem / sizeof *mem; i++)
         sett_free(r.e, r.stream.device, mem[i]);
 }

@@ -38,7 +38,7 @@ extern "C" {
  * sums of 0.
  * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
  * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
- * on M; results are still the same from run to run. */
+ * on M; results are still the same from run to run, but for the last bits of .row_sum and .column_sum. */
 typedef struct sett_product_problem {
     size_t size;
     sett_dtype dtype; /* of A: f16, bf16, f8E4M3FN, f8E5M2, i8, f32 */
@@ -123,6 +123,7 @@ typedef struct sett_product_operands {
     const void *bias;
     void *aux;
     float *amax;
+    float *row_sum, *column_sum, *row_max, *column_max;
     float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
     int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
     const int32_t *offsets; /* of SETT_GROUPED_CONTIGUOUS, (groups + 1): rows offsets[g] to offsets[g + 1] - 1
