@@ -269,6 +269,44 @@ static float *nans(size_t n)
     return x;
 }
 
+/* Sums and maxima of rows, and of a group's columns, from 0 and -infinity on. */
+typedef struct along { float *row_sum, *column_sum, *row_max, *column_max; } along;
+static along make_along(size_t rows, float greatest)
+{
+    along x = {calloc(rows, 4), calloc(N * GROUPS, 4), malloc(rows * 4), malloc(N * GROUPS * 4)};
+    ck_assert(x.row_sum && x.column_sum && x.row_max && x.column_max);
+    for (size_t i = 0; i < rows || i < N * GROUPS; i++)
+        *(i < rows ? &x.row_max[i] : x.row_max) = *(i < N * GROUPS ? &x.column_max[i] : x.column_max) = greatest;
+    return x;
+}
+
+static void drop_along(along *x)
+{
+    free(x->row_sum), free(x->column_sum), free(x->row_max), free(x->column_max);
+}
+
+/* Each element of D that is a group's, and what they give together: all of it exactly. */
+static void check_blocks(const groups *g, placed *d, const sett_product_operands *o)
+{
+    const int kinds = matrices_of(g);
+    const size_t rows = (size_t)(g->m * kinds);
+    along want = make_along(rows, -INFINITY), got = make_along(rows, 0);
+    from_device(d->host, d->data, d->bytes);
+    from_device(got.row_sum, o->row_sum, rows * 4), from_device(got.row_max, o->row_max, rows * 4);
+    from_device(got.column_sum, o->column_sum, N * GROUPS * 4), from_device(got.column_max, o->column_max, N * GROUPS * 4);
+    for (int i = 0; i < g->m * kinds; i++)
+        for (int col = 0; col < N && group_of(g, i) >= 0; col++) {
+            const int of_a = i / g->m, row = i % g->m, group = group_of(g, i), at = group * N + col;
+            const double is = element(SETT_F32, at_of(d, (size_t)row, (size_t)col, (size_t)of_a));
+            const float x = (float)with_scales(row, of_a, col, group);
+            ck_assert_msg(is == (double)x, ".expected_m %d, row %d of group %d, column %d: %g, not %g", o->expected_m, i, group, col, is, (double)x);
+            want.row_sum[i] += x, want.column_sum[at] += x, want.row_max[i] = fmaxf(want.row_max[i], x), want.column_max[at] = fmaxf(want.column_max[at], x);
+        }
+    ck_assert_msg(!memcmp(want.row_sum, got.row_sum, rows * 4) && !memcmp(want.row_max, got.row_max, rows * 4), ".expected_m %d: of rows", o->expected_m);
+    ck_assert_msg(!memcmp(want.column_sum, got.column_sum, N * GROUPS * 4) && !memcmp(want.column_max, got.column_max, N * GROUPS * 4), ".expected_m %d: of columns", o->expected_m);
+    drop_along(&want), drop_along(&got);
+}
+
 START_TEST(scales_of_blocks)
 {
     groups g = deal((sett_grouped)_i);
@@ -282,18 +320,26 @@ START_TEST(scales_of_blocks)
         sa[i % m + (i / m) * ldsa] = block_scale((int)(i % m + i / m / K_BLOCKS), (int)(i / m % K_BLOCKS));
     for (size_t i = 0; i < N_BLOCKS * K_BLOCKS * GROUPS; i++)
         sb[i / K_BLOCKS * LDSB + i % K_BLOCKS] = block_scale((int)(i / K_BLOCKS % N_BLOCKS + i / K_BLOCKS / N_BLOCKS + 1), (int)(i % K_BLOCKS));
-    fill_factors(&a, 0), fill_factors(&b, 3), send(&d);
-    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F8E4M3FN, .d = SETT_F32, .n = N, .k = BLOCK_K, .block_scales = 1, .ldsb = LDSB, .grouped = g.way, .groups = GROUPS};
-    sett_product_operands o = {.size = sizeof o, .a = a.buf.data, .b = b.buf.data, .d = d.buf.data, .sa = on_device(sa, of_sa * 4), .sb = on_device(sb, of_sb * 4), .expected_m = 60};
+    fill_factors(&a, 0), fill_factors(&b, 3);
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F8E4M3FN, .d = SETT_F32, .n = N, .k = BLOCK_K, .block_scales = 1, .ldsb = LDSB, .grouped = g.way, .groups = GROUPS,
+        .terms = {.row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1}};
+    sett_product_operands o = {.size = sizeof o, .a = a.buf.data, .b = b.buf.data, .d = d.buf.data, .sa = on_device(sa, of_sa * 4), .sb = on_device(sb, of_sb * 4)};
     give_table(&g, &o);
     sett_product *plan = prepare(&p, g.m);
-    run_plan(plan, g.m, &o);
-    from_device(d.host, d.data, d.bytes);
-    for (int i = 0; i < g.m * (int)kinds; i++)
-        for (int col = 0; col < N && group_of(&g, i) >= 0; col++) {
-            const double want = with_scales(i % g.m, i / g.m, col, group_of(&g, i)), got = element(SETT_F32, at_of(&d, (size_t)(i % g.m), (size_t)col, (size_t)(i / g.m)));
-            ck_assert_msg(got == want, "row %d of group %d, column %d: %g, not %g", i, group_of(&g, i), col, got, want);
-        }
+    static const int usual[] = {0, 20, 60, 80, 112, 128};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        along from = make_along(m * kinds, -INFINITY);
+        o.row_sum = on_device(from.row_sum, m * kinds * 4), o.row_max = on_device(from.row_max, m * kinds * 4);
+        o.column_sum = on_device(from.column_sum, N * GROUPS * 4), o.column_max = on_device(from.column_max, N * GROUPS * 4);
+        o.expected_m = usual[i];
+        send(&d);
+        run_plan(plan, g.m, &o);
+        check_blocks(&g, &d, &o);
+        float *mem[] = {o.row_sum, o.row_max, o.column_sum, o.column_max};
+        for (int j = 0; j < 4; j++)
+            sett_free(r.e, r.stream.device, mem[j]);
+        drop_along(&from);
+    }
     sett_product_free(plan);
     placed of[] = {a, b, d};
     drop_placed(3, of);
