@@ -43,8 +43,11 @@ class Pool:
 
 
 def turns_of(operands):
-    """How many sets of operands, of so many bytes, take turns."""
-    return copies(operands, torch.cuda.get_device_properties(0).L2_cache_size) if GPU else 2
+    """How many sets of operands, of so many bytes, take turns: one, where the cache holds less than a hundredth of it."""
+    if not GPU:
+        return 2
+    cache = torch.cuda.get_device_properties(0).L2_cache_size
+    return 1 if operands > 100 * cache else copies(operands, cache)
 
 
 class Graph:

@@ -45,6 +45,7 @@ class Cell:
     dtype: torch.dtype = torch.bfloat16
     reads: tuple = ()
     chain: bool = False
+    written: int = 0  # bytes of `bytes` that are of the second pool, if these are few; 0: any
 
 
 @dataclasses.dataclass
@@ -105,7 +106,8 @@ class Runner:
         self.pools = {}
         for dtype in dict.fromkeys(c.dtype for c in cells):
             size = max(turns[id(c)] * (c.bytes + 4096) // dtype.itemsize for c in cells if c.dtype == dtype)
-            self.pools[dtype] = Pool(size, dtype), Pool(size, normal=False)
+            written = max(turns[id(c)] * ((c.written or 2 * c.bytes // dtype.itemsize) + 4096) // 2 for c in cells if c.dtype == dtype)
+            self.pools[dtype] = Pool(size, dtype), Pool(written, normal=False)
 
     def run(self, cell):
         began = time.monotonic()

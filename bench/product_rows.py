@@ -11,6 +11,7 @@ import types
 from typing import Any, Callable, NamedTuple
 
 import mlp as llama
+import product_groups
 import product_table
 import torch
 from gpu import DEVICE, GPU, compiled_by_torch, first_line, say
@@ -19,23 +20,18 @@ from product_cells import Cell, Runner
 from product_picture import picture
 from product_readme import near
 from product_table import PEER, ROWS, SHAPES, by, geomean
-from product_way import Bound, Mlp, Recorder, Tuned, product_of, sealed, tunings
+from product_way import OURS, Bound, Mlp, Recorder, Tuned, product_of, sealed, sized, tunings
 from rounds import seen
 
 import sett
 
-OURS, INVARIANT, FAST = "sett", "sett, invariant", "torch._scaled_mm, fast sums"
+INVARIANT, FAST = "sett, invariant", "torch._scaled_mm, fast sums"
 OTHER = "sett, of the other pack"
 PLAIN_FP8 = "torch._scaled_mm to fp8"
 PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales of blocks"
 DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
 FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
-
-
-def sized(engine, large, small):
-    """What a row is of: the second without a GPU, where nothing is recorded for a pack."""
-    return large if GPU or isinstance(engine, Recorder) else small
 
 
 def close(got, want):
@@ -115,12 +111,7 @@ def assemblers(engine, words):
 def few(engine, _):
     """Beside what reads B alone: sums of it as Float32, by sett_vector_reduce and by torch."""
     every = [bf16(engine, m, n, k) for n, k in sized(engine, FEW, ((64, 64),)) for m in (1, 4, 8)]
-    reads = {}
-    for threads, blocks, vectors in ((512, 1024, 8), (512, 2048, 4), (256, 2048, 4)):
-        for early in (0, 1):
-            kernel = engine.compile(sett.kernels.vector_reduce, dtype="f32", no_pdl=1 - early, threads=threads, blocks=blocks, vectors_per_thread=vectors)
-            reads[f"read by sett_vector_reduce {threads}, {blocks}, {vectors}{', begun early' * early}"] = reader(kernel, blocks)
-    reads["read by torch.sum"] = lambda s: lambda y=torch.empty(1, device=DEVICE): torch.sum(flat(s.b), 0, keepdim=True, out=y)
+    reads = readers(engine, lambda s: flat(s.b))
     for cell in every:
         cell.peers.update(reads)
         cell.reads = tuple(reads)
@@ -131,11 +122,22 @@ def flat(b):
     return b.view(torch.float32).view(-1)
 
 
-def reader(kernel, blocks):
+def readers(engine, read):
+    """Ways to read what read(set) gives, of Float32, and nothing else: peers of a cell."""
+    reads = {}
+    for threads, blocks, vectors in ((512, 1024, 8), (512, 2048, 4), (256, 2048, 4)):
+        for early in (0, 1):
+            kernel = engine.compile(sett.kernels.vector_reduce, dtype="f32", no_pdl=1 - early, threads=threads, blocks=blocks, vectors_per_thread=vectors)
+            reads[f"read by sett_vector_reduce {threads}, {blocks}, {vectors}{', begun early' * early}"] = reader(kernel, blocks, read)
+    reads["read by torch.sum"] = lambda s: lambda y=torch.empty(1, device=DEVICE): torch.sum(read(s), 0, keepdim=True, out=y)
+    return reads
+
+
+def reader(kernel, blocks, read):
     done, part, y = torch.zeros(1, device=DEVICE, dtype=torch.int32), torch.empty(blocks, device=DEVICE), torch.empty(1, device=DEVICE)
 
     def bind(s):
-        call = kernel.prepare(flat(s.b), part, sett.view(done, "u32"), y)
+        call = kernel.prepare(read(s), part, sett.view(done, "u32"), y)
 
         def run():
             call()
@@ -293,6 +295,10 @@ def mlp(engine, words):
     return [of(int(tokens)) for tokens in words or sized(engine, (1, 2, 4, 8, 16, 32, 64, 128), (70, 1))]
 
 
+def experts(engine, words):
+    return product_groups.experts(engine, words, readers)
+
+
 def bits(every):
     """Of each (N,K): for how many M every row has the bits that it has among the most rows."""
     rows = ROWS if GPU else (1, 17, 64, 70)
@@ -400,6 +406,14 @@ def report_assemblers(results):
     summary(results, OURS, OTHER)
 
 
+def report_grouped(results):
+    product_groups.report_grouped(results, table, speed)
+
+
+def report_experts(results):
+    product_groups.report_experts(results, table, speed)
+
+
 def report_epilogues(results):
     """What each epilogue costs, of ours and of the peer's, and ours over the peer's of the same epilogue."""
     table(results)
@@ -436,7 +450,8 @@ class Row(NamedTuple):
 
 
 ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
-    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp, report_mlp), "f32": Row(f32), "assemblers": Row(assemblers, report_assemblers)}
+    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp, report_mlp), "f32": Row(f32), "assemblers": Row(assemblers, report_assemblers),
+    "grouped": Row(product_groups.grouped, report_grouped), "experts": Row(experts, report_experts)}
 
 
 def pack(path, seeds, rows, assembler):

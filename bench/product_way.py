@@ -14,6 +14,7 @@ from product_table import LINE, name, shares_of
 import sett
 from sett._product import kernels_of
 
+OURS = "sett"  # the way that a row is about
 PACK = os.environ.get("BENCH_PACK", os.path.join(tempfile.gettempdir(), "products.settpack"))
 
 
@@ -47,6 +48,11 @@ class Recorder:
             n = engine.write_pack(path, keys)
         self.folder.cleanup()
         return n
+
+
+def sized(engine, large, small):
+    """What a row is of: the second without a GPU, where nothing is recorded for a pack."""
+    return large if GPU or isinstance(engine, Recorder) else small
 
 
 class Product:

@@ -22,6 +22,8 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         fp8            beside cuBLASLt with fast sums
         fp8_blocks     with scales of blocks, beside cuBLASLt's
         epilogues      bias and GELU, a residual, SwiGLU, beside the plain product; fp8 with amax, beside fp8
+        grouped        groups of rows with weights of their own, contiguous and masked, bf16 and fp8, beside one product of as many rows
+        experts        4096 tokens to 8 of 256 experts, beside what reads the weights alone, and one product of as many rows
         assemblers PACK 24 of `cells`, by another pack too, that another assembler made
         mlp [TOKENS..] the MLP of LLaMA-3.1-8B at 1 to 128 tokens, beside torch.compile, also with max-autotune, and torch
     bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
@@ -146,7 +148,7 @@ def main():
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)
-    elif name in ("cells", "drawn", "invariant", "few", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp", "assemblers"):
+    elif name in ("cells", "drawn", "invariant", "few", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp", "assemblers", "grouped", "experts"):
         row(name, words)
     else:
         sys.exit(__doc__)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WARP = 32, LEAVES = 16 /* most modes beside each other of a thread's part of a tensor */ };
+enum { LEAVES = 16 /* most modes beside each other of a thread's part of a tensor */ };
 
 sett_tensor *sett_epilogue_partition_at(sett_site site, const sett_epilogue_tile *p, sett_tensor *whole)
 {
@@ -26,13 +26,14 @@ typedef struct term {
     const char *name;
     int value, most, not_with;
 } term;
-enum { TERMS = 10 };
+enum { TERMS = 14 };
 
 static void list_terms(const sett_gemm_terms *t, term list[TERMS])
 {
     const term all[TERMS] = {{"alpha", t->alpha, 1, INTEGER}, {"scale", t->scale, 1, INTEGER}, {"bias", t->bias, 1, GATED | INTEGER}, {"softcap", t->softcap, 1, GATED | INTEGER},
         {"aux", t->aux, 1, GATED | INTEGER}, {"activation", (int)t->activation, SETT_ACTIVATION_SILU, GATED | INTEGER}, {"beta", t->beta, 1, INTEGER},
-        {"clamp", t->clamp, 1, INTEGER}, {"quantise", t->quantise, 1, 0}, {"amax", t->amax, 2, INTEGER}};
+        {"clamp", t->clamp, 1, INTEGER}, {"quantise", t->quantise, 1, 0}, {"amax", t->amax, 2, INTEGER},
+        {"row_sum", t->row_sum, 1, INTEGER}, {"column_sum", t->column_sum, 1, INTEGER}, {"row_max", t->row_max, 1, INTEGER}, {"column_max", t->column_max, 1, INTEGER}};
     memcpy(list, all, sizeof all);
 }
 
@@ -70,6 +71,12 @@ void sett__check_epilogue(const epilogue_options *o, choice *c)
         REFUSE(c, ".beta is 1: .residual is 1 then, which is what it multiplies");
     if (o->named->quantise && !is_byte(o->c))
         REFUSE(c, ".quantise is 1: .c is f8E4M3FN, f8E5M2 or i8 then, and not %s", sett_dtype_name(o->c));
+}
+
+static bool has_along(const sett_gemm_terms *t, int i)
+{
+    const int has[ALONG] = {t->row_sum, t->column_sum, t->row_max, t->column_max};
+    return has[i] != 0;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------ */
@@ -156,6 +163,8 @@ outputs sett__outputs(const product *p)
     o.high = t->clamp ? sett_scalar(p->b, "high", SETT_F32) : NULL;
     o.AMAX = t->amax == 2 ? row_vector(p, "AMAX") : t->amax ? one(p, "AMAX") : NULL;
     o.QS = t->quantise ? one(p, "QS") : NULL;
+    for (int i = 0; i < ALONG; i++)
+        o.along[i] = !has_along(t, i) ? NULL : sett__alongs[i].by_row ? row_vector(p, sett__alongs[i].name) : column_vector(p, sett__alongs[i].name, SETT_F32);
     return o;
 }
 
@@ -168,12 +177,6 @@ static sett_tensor *spread(const product *p, sett_tensor *v, sett_val *l, int by
 static sett_tensor *of_batch(sett_tensor *t, sett_val *l)
 {
     return t && l ? sett_slice(t, ALL, ALL, l) : t;
-}
-
-/* Floats that are not negative are in the order of their bits, and NaN is above them. */
-static sett_tensor *as_bits(sett_tensor *t)
-{
-    return sett_recast_tensor(t, SETT_I32);
 }
 
 terms sett__terms(const product *p, const outputs *o, sett_val *l)
@@ -192,18 +195,19 @@ void sett__terms_of(terms *s, const product *p, sett_val *l)
     s->bias = spread(p, o->BIAS, of_columns, 0);
     s->residual = of_batch(o->R, of_rows);
     s->aux = of_batch(o->AUX, of_rows);
-    s->amax = p->of.named->amax == 2 ? as_bits(spread(p, o->AMAX, of_rows, 1)) : NULL;
+    for (int i = 0; i < ALONG; i++)
+        s->along[i] = spread(p, o->along[i], sett__alongs[i].by_row ? of_rows : of_columns, sett__alongs[i].by_row);
+    s->amax = p->of.named->amax == 2 ? sett__as_bits(spread(p, o->AMAX, of_rows, 1)) : NULL;
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------- */
-/* Of a thread's part of a vector that is spread over (M,N), a coordinate: ALL where a mode leads from element to element, else 0. */
-static sett_arg distinct(sett_build *b, sett_arg stride)
+sett_arg sett__distinct(sett_build *b, sett_arg stride)
 {
     sett_arg kid[LEAVES];
     if (stride.kind != SETT_NODE)
         return stride.kind == SETT_INT && !stride.u.i ? sett_arg_i(0) : ALL;
     for (int i = 0; i < stride.rank && i < LEAVES; i++)
-        kid[i] = distinct(b, stride.u.kid[i]);
+        kid[i] = sett__distinct(b, stride.u.kid[i]);
     return sett_arg_keep(b, sett_arg_n(stride.rank, kid));
 }
 
@@ -222,7 +226,7 @@ static sett_arg narrow(sett_build *b, sett_arg shape, sett_arg at)
 static sett_val *load_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out, sett_arg extent)
 {
     sett_tensor *whole = sett_epilogue_partition(at, spread_out), *crd = sett_epilogue_partition(at, s->crd);
-    const sett_arg each = distinct(s->b, sett_stride(whole)), shape = sett_shape(whole);
+    const sett_arg each = sett__distinct(s->b, sett_stride(whole)), shape = sett_shape(whole);
     sett_val *x = sett_to(sett_load(sett_slice(whole, each), .pred = sett_elem_less(sett_slice(crd, each), extent)), SETT_F32);
     return sett_rank(x) ? sett_broadcast_to(sett_reshape(x, narrow(s->b, shape, each)), shape) : x;
 }
@@ -250,15 +254,6 @@ void sett__epilogue_begin(terms *s)
     s->per_cap = to->cap ? sett_rcp(to->cap) : NULL;
     s->quantum = to->QS ? sett_at(to->QS, 0) : NULL;
     s->most = to->AMAX && !s->amax ? sett_var(s->b, SETT_I32, 0) : NULL;
-}
-
-void sett__epilogue_end(const terms *s)
-{
-    if (!s->most)
-        return;
-    sett_val *x = sett_warp_reduce(sett_at(s->most, 0), SETT_MAX, WARP);
-    sett_if (s->b, sett_and(sett_eq(sett_lane_idx(s->b), 0), sett_gt(x, 0)))
-        sett_atomic_max(as_bits(s->to.AMAX), x, 0);
 }
 
 /* ---- terms ----------------------------------------------------------------------------------------- */
@@ -366,35 +361,6 @@ static sett_val *with_residual(const terms *s, const sett_epilogue_tile *at, set
     return sett_add(sett_to(x, in_which), s->to.beta ? sett_mul(r, s->to.beta) : r);
 }
 
-/* ---- the greatest ---------------------------------------------------------------------------------- */
-/* bits: of a row's elements that are nowhere 0, which is below all. One lane of those that have a row tells it. */
-static void tell_rows(const terms *s, const sett_epilogue_tile *at, sett_val *bits)
-{
-    sett_tensor *whole = sett_epilogue_partition(at, s->amax);
-    const sett_arg rows = distinct(s->b, sett_stride(whole));
-    sett_val *x = sett_reduce_by(bits, SETT_MAX, 0, rows);
-    for (int bit = 1; bit < WARP; bit *= 2)
-        if (at->same_rows & bit)
-            x = sett_max(x, sett_shuffle_sync_bfly(x, bit, WARP));
-    sett_tensor *each = sett_slice(whole, rows);
-    sett_val *tells = sett_gt(x, 0);
-    if (at->same_rows)
-        tells = sett_and(tells, sett_eq(sett_and(sett_lane_idx(s->b), at->same_rows), 0));
-    if (sett_rank(x))
-        sett_atomic_if(sett_reshape(tells, sett_shape(each)), each, SETT_ATOMIC_MAX, sett_reshape(x, sett_shape(each)), ALL);
-    else
-        sett_atomic_if(tells, each, SETT_ATOMIC_MAX, x, 0);
-}
-
-static void tell(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
-{
-    sett_val *bits = sett_where(in, sett_and(sett_bitcast(x, SETT_I32), INT_MAX), 0);
-    if (s->most)
-        sett_set(s->most, sett_max(sett_at(s->most, 0), sett_reduce(bits, SETT_MAX, 0)), 0);
-    else
-        tell_rows(s, at, bits);
-}
-
 /* ---- all together ---------------------------------------------------------------------------------- */
 sett_val *sett__epilogue(const sett_epilogue_tile *at, sett_val *acc, terms *s)
 {
@@ -405,8 +371,7 @@ sett_val *sett__epilogue(const sett_epilogue_tile *at, sett_val *acc, terms *s)
         x = with_residual(s, at, x, in);
     if (s->to.low)
         x = sett_clamp(sett_to(x, SETT_F32), s->to.low, s->to.high);
-    if (s->to.AMAX)
-        tell(s, at, sett_to(x, SETT_F32), in);
+    sett__epilogue_tell(s, at, x, in);
     return s->quantum ? sett_mul(sett_to(x, SETT_F32), s->quantum) : x;
 }
 

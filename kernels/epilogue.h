@@ -11,6 +11,7 @@ struct sett_epilogue_tile {
     /* The part of an (M,N) tensor whose elements the sums are, in their shape. */
     sett_tensor *(*partition)(sett_site, const sett_epilogue_tile *, sett_tensor *whole);
     bool same_columns; /* as the call before, in the same block of C, had */
+    int column_lanes;  /* as same_rows, of columns */
     int same_rows;     /* bits of a lane's number: lanes that differ in these alone have the same rows, and all of them are there; 0 is right always */
 };
 
@@ -19,7 +20,8 @@ struct sett_epilogue_tile {
 #define TERM_PARAM(type_, member_) SETT_FAMILY_PARAM_NAMED(#member_, type_, terms.member_)
 #define TERM_PARAMS(type_) \
     TERM_PARAM(type_, alpha), TERM_PARAM(type_, scale), TERM_PARAM(type_, bias), TERM_PARAM(type_, softcap), TERM_PARAM(type_, aux), TERM_PARAM(type_, activation), \
-        TERM_PARAM(type_, beta), TERM_PARAM(type_, clamp), TERM_PARAM(type_, quantise), TERM_PARAM(type_, amax)
+        TERM_PARAM(type_, beta), TERM_PARAM(type_, clamp), TERM_PARAM(type_, quantise), TERM_PARAM(type_, amax), \
+        TERM_PARAM(type_, row_sum), TERM_PARAM(type_, column_sum), TERM_PARAM(type_, row_max), TERM_PARAM(type_, column_max)
 
 /* What an epilogue depends on. */
 typedef struct epilogue_options {
@@ -51,6 +53,14 @@ sett_tensor *sett__operand(const product *, const char *name, sett_dtype, int al
 /* The type of BIAS and AUX, by that of C. */
 sett_dtype sett__type_beside(sett_dtype c);
 
+/* What is told of all values of a row, or of a column, in the order of the arguments: each to a vector of these. */
+enum { ALONG = 4 };
+typedef struct along {
+    const char *name;
+    bool by_row;
+    sett_binary_op op;
+} along;
+extern const along sett__alongs[ALONG];
 /* What stands behind A and B, in this order; NULL: the options have none. */
 typedef struct outputs {
     sett_tensor *R, *C, *SA, *SB;
@@ -59,7 +69,7 @@ typedef struct outputs {
     sett_val *cap;
     sett_tensor *AUX;
     sett_val *beta, *low, *high;
-    sett_tensor *AMAX, *QS;
+    sett_tensor *AMAX, *QS, *along[ALONG];
 } outputs;
 outputs sett__outputs(const product *);
 
@@ -68,7 +78,7 @@ outputs sett__outputs(const product *);
 typedef struct terms {
     epilogue_options of;
     outputs to; /* as parameters */
-    sett_tensor *by_row, *by_column, *bias, *residual, *aux, *amax, *crd; /* (M,N) each, of the batch; amax: NULL but of rows, in Int32 */
+    sett_tensor *by_row, *by_column, *bias, *residual, *aux, *amax, *along[ALONG], *crd; /* (M,N) each, of the batch; amax: NULL but of rows, in Int32 */
     sett_tensor *residual_part; /* R of the next call's sums, where the kernel has brought it; NULL: it is loaded from `residual` */
     sett_arg extent;
     sett_val *factor, *per_cap, *quantum; /* of all elements: sett__epilogue_begin() */
@@ -94,6 +104,12 @@ sett_val *sett__gate(const terms *, sett_val *sums);
 sett_val *sett__up(const terms *, sett_val *sums);
 /* What is stored of the sums, before it is rounded. */
 sett_val *sett__epilogue(const sett_epilogue_tile *, sett_val *sums, terms *);
+/* What is told of them: .amax, and sums and maxima. in: whether they are within the edges. */
+void sett__epilogue_tell(const terms *, const sett_epilogue_tile *, sett_val *, sett_val *in);
+/* Floats that are not negative are in the order of their bits, and NaN is above them. */
+sett_tensor *sett__as_bits(sett_tensor *);
+/* Of a thread's part of a vector that is spread over (M,N), a coordinate: ALL where a mode leads from element to element, else 0. */
+sett_arg sett__distinct(sett_build *, sett_arg stride);
 /* Converted to C's type; an integer of 8 bits is the nearest. */
 sett_val *sett__rounded(sett_val *, sett_dtype c);
 #endif

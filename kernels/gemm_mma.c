@@ -262,9 +262,15 @@ static int same_rows(const sett_gemm_mma_options *o)
     return sett__mma_by_fma(o) ? 31 & ~(2 * (sett__mma_lanes_high(o) - 1)) : 3;
 }
 
+/* Lanes that differ in the other bits have the same columns. */
+static int column_lanes(const sett_gemm_mma_options *o)
+{
+    return 31 & ~same_rows(o);
+}
+
 static void store(const mma_tile *t, sett_tensor *C, sett_val *batch, terms *s)
 {
-    place at = {.base = {.b = t->b, .batch = batch, .partition = partition, .same_rows = same_rows(t->o)}, .t = t};
+    place at = {.base = {.b = t->b, .batch = batch, .partition = partition, .same_rows = same_rows(t->o), .column_lanes = column_lanes(t->o)}, .t = t};
     const int parts = parts_of(t->o);
     sett__epilogue_begin(s);
     for (at.part = 0; at.part < parts; at.part++) {

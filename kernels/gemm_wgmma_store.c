@@ -192,7 +192,7 @@ void sett__wgmma_store(sett_build *b, const wgmma_parts *t, const wgmma_group *g
         const block x = block_of(b, t, g, i);
         sett_tensor *part[] = {rows_of(b, o, to, g->acc, i), o->swiglu ? rows_of(b, o, to, g->acc, i + mine) : NULL};
         sett_val *number = column_of(b, t, p, &x); /* of all columns' */
-        place here = {.at = p, .base = {.b = b, .batch = p->batch, .partition = partition, .same_rows = upright(o) ? 3 : 28 /* lanes that have a row */}, .o = o, .thread = to, .tiler = sett_tuple(b, rows, ROWS), .tile = sett_tuple(b, high, number)};
+        place here = {.at = p, .base = {.b = b, .batch = p->batch, .partition = partition, .same_rows = upright(o) ? 3 : 28 /* lanes that have a row */, .column_lanes = upright(o) ? 28 : 3}, .o = o, .thread = to, .tiler = sett_tuple(b, rows, ROWS), .tile = sett_tuple(b, high, number)};
         if (!t->tr) {
             sett_tma_store_wait_read(b, mine - 1);
             sett_barrier(b, barrier, GROUP);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
+enum { ARGUMENTS = 32, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -40,7 +40,8 @@ static const int heights[] = {16, 64, 256, 0};
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
-    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
+    const int kinds = product_kinds_b(p);
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
     f.multiprocessors = f.device->multiprocessors;
     f.ping_pong = !p->promote && sett__bytes_of(p->d) < 4 && p->terms.amax != 2;
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
@@ -58,7 +59,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     for (int i = 0; i < *n; i++) {
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1,
+                .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1, .grouped = p->grouped,
                 .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
@@ -111,10 +112,11 @@ static sett_status take(const char *function, const sett_product_problem *given,
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
     const bool by_tma = sett__product_takes_tma(p, target), empty = !p->k || !p->n;
-    if (p->block_scales && gpu && strcmp(target, "sm_90a"))
-        return fail(err, SETT_E_TARGET, function, ".block_scales is 1: products with them need sm_90a, the target is %s", target);
-    if (p->block_scales && !by_tma && !empty)
-        return fail(err, SETT_E_ARGUMENT, function, ".block_scales is 1: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long");
+    const char *needs = sett__product_needs_tma(p);
+    if (needs && gpu && strcmp(target, "sm_90a"))
+        return fail(err, SETT_E_TARGET, function, "%s: products with %s need sm_90a, the target is %s", needs, p->block_scales ? "them" : "groups", target);
+    if (needs && !by_tma && !empty)
+        return fail(err, SETT_E_ARGUMENT, function, "%s: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long", needs);
     sett_status s = by_tma ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
     if (!s && sett__product_takes_few(p))
         s = add_few(p, target, &list[(*n)++], err);
@@ -230,17 +232,18 @@ typedef struct launch {
     sett_launch_arg arg[ARGUMENTS];
 } launch;
 
-static void add_matrix(launch *l, const sett_product_problem *p, const void *data, sett_dtype t, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
+/* Of a matrix, and of a vector: kinds of them, 0: one without a mode of kinds. */
+static void add_matrix(launch *l, int kinds, const void *data, sett_dtype t, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
 {
     sett_buf *b = &l->buf[l->n];
-    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = p->batch > 1 ? 3 : 2, .shape = {rows, cols, p->batch}, .stride = {major ? 1 : apart, major ? apart : 1, batch}};
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = kinds ? 3 : 2, .shape = {rows, cols, kinds}, .stride = {major ? 1 : apart, major ? apart : 1, batch}};
     l->arg[l->n++] = sett_launch_arg_buf(b);
 }
 
-static void add_vector(launch *l, const sett_product_problem *p, const void *data, sett_dtype t, int64_t n)
+static void add_vector(launch *l, int kinds, const void *data, sett_dtype t, int64_t n)
 {
     sett_buf *b = &l->buf[l->n];
-    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = p->batch > 1 ? 2 : 1, .shape = {n, p->batch}, .stride = {1, n}};
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = kinds ? 2 : 1, .shape = {n, kinds}, .stride = {1, n}};
     l->arg[l->n++] = sett_launch_arg_buf(b);
 }
 
@@ -250,33 +253,47 @@ static void add_number(launch *l, int has, float x)
         l->arg[l->n++] = sett_launch_arg_float(x);
 }
 
+static void add_block_scales(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
+{
+    const int64_t ldsa = o->ldsa ? o->ldsa : (m + SCALES - 1) / SCALES * SCALES, k = product_blocks(p->k), rows_b = product_blocks(p->n) << p->swiglu;
+    add_matrix(l, product_kinds_a(p), o->sa, SETT_F32, m, k, ldsa, ldsa * k, 1);
+    add_matrix(l, product_kinds_b(p), o->sb, SETT_F32, rows_b, k, p->ldsb, p->ldsb * rows_b, 0);
+}
+
 /* In the order of gemm.h. */
 static void add_terms(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
 {
     const sett_gemm_terms *t = &p->terms;
-    const sett_product_problem one = {.batch = 1};
+    const int kinds = product_kinds_a(p);
     add_number(l, t->alpha, o->alpha);
     if (t->scale)
-        add_vector(l, &one, o->s, SETT_F32, 1);
+        add_vector(l, 0, o->s, SETT_F32, 1);
     if (t->bias)
-        add_vector(l, p, o->bias, sett__type_beside(p->d), p->n);
+        add_vector(l, product_kinds_b(p), o->bias, sett__type_beside(p->d), p->n);
     add_number(l, t->softcap, o->cap);
     if (t->aux)
-        add_matrix(l, p, o->aux, sett__type_beside(p->d), m, p->n, p->ldaux, p->ldaux * m, 0);
+        add_matrix(l, kinds, o->aux, sett__type_beside(p->d), m, p->n, p->ldaux, p->ldaux * m, 0);
     add_number(l, t->beta, o->beta);
     add_number(l, t->clamp, o->low), add_number(l, t->clamp, o->high);
     if (t->amax)
-        add_vector(l, t->amax == 2 ? p : &one, o->amax, SETT_F32, t->amax == 2 ? m : 1);
+        add_vector(l, t->amax == 2 ? kinds : 0, o->amax, SETT_F32, t->amax == 2 ? m : 1);
     if (t->quantise)
-        add_vector(l, &one, o->qs, SETT_F32, 1);
+        add_vector(l, 0, o->qs, SETT_F32, 1);
+    if (t->row_sum)
+        add_vector(l, kinds, o->row_sum, SETT_F32, m);
+    if (t->column_sum)
+        add_vector(l, product_kinds_b(p), o->column_sum, SETT_F32, p->n);
+    if (t->row_max)
+        add_vector(l, kinds, o->row_max, SETT_F32, m);
+    if (t->column_max)
+        add_vector(l, product_kinds_b(p), o->column_max, SETT_F32, p->n);
 }
 
 static void add_stream(launch *l, const sett_product *x, void *workspace, const product_way *w)
 {
-    const sett_product_problem one = {.batch = 1};
     const size_t sums = (x->workspace - LEFT_BYTES) / sizeof(float);
-    add_vector(l, &one, (char *)workspace + LEFT_BYTES, x->p.dtype == SETT_I8 ? SETT_I32 : SETT_F32, (int64_t)sums);
-    add_vector(l, &one, workspace, SETT_U32, LEFT_BYTES / 4);
+    add_vector(l, 0, (char *)workspace + LEFT_BYTES, x->p.dtype == SETT_I8 ? SETT_I32 : SETT_F32, (int64_t)sums);
+    add_vector(l, 0, workspace, SETT_U32, LEFT_BYTES / 4);
     l->arg[l->n++] = sett_launch_arg_int(w->workers);
     l->arg[l->n++] = sett_launch_arg_int(w->streamed);
 }
@@ -292,9 +309,17 @@ static int by_height(const sett_product *x, int m)
     return i;
 }
 
-static product_way way_of(const sett_product *x, int m)
+/* The rows that the model is told of: those of a group, where there are groups. A group has no more than m, and where they are said to have as
+ * many all of them are full. */
+static product_way way_of(const sett_product *x, int m, int expected)
 {
-    return x->by_tma ? sett__product_choose(&x->facts, m) : (product_way){.kernel = by_height(x, m)};
+    const bool contiguous = x->p.grouped == SETT_GROUPED_CONTIGUOUS;
+    const int usual = contiguous ? m / x->p.groups + (m % x->p.groups > 0) : m, rows = x->p.grouped && expected && expected < m ? expected : usual;
+    product_facts f = x->facts;
+    if (!x->by_tma)
+        return (product_way){.kernel = by_height(x, m)};
+    f.uneven = x->p.grouped && rows < m;
+    return sett__product_choose(&f, rows);
 }
 
 static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
@@ -311,15 +336,20 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
     if (!m || !x->p.n)
         return SETT_OK;
     const bool blocks = x->p.block_scales && x->p.k, scales = x->p.scaled || blocks;
+    const sett_grouped g = x->p.grouped;
+    const sett_gemm_terms *t = &x->p.terms;
     const struct {
         const char *name;
         const void *p;
         bool needed;
     } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales},
-        {"s", o->s, x->p.terms.scale}, {"qs", o->qs, x->p.terms.quantise}, {"bias", o->bias, x->p.terms.bias}, {"aux", o->aux, x->p.terms.aux}, {"amax", o->amax, x->p.terms.amax}};
+        {"s", o->s, t->scale}, {"qs", o->qs, t->quantise}, {"bias", o->bias, t->bias}, {"aux", o->aux, t->aux}, {"amax", o->amax, t->amax}, {"row_sum", o->row_sum, t->row_sum}, {"column_sum", o->column_sum, t->column_sum},
+        {"row_max", o->row_max, t->row_max}, {"column_max", o->column_max, t->column_max}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS}, {"counts", o->counts, g == SETT_GROUPED_MASKED}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].needed && !of[i].p)
             return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);
+    if (o->expected_m < 0)
+        return fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d: 0 or more", o->expected_m);
     if (blocks && o->ldsa && (o->ldsa < m || o->ldsa % SCALES || o->ldsa > INT32_MAX))
         return fail(err, SETT_E_ARGUMENT, function, ".ldsa is %lld: a multiple of %d, at least m, %d, or 0 for that", (long long)o->ldsa, SCALES, m);
     if (bytes < x->workspace || (x->workspace && !workspace))
@@ -335,19 +365,22 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     if (s || !m || !x->p.n)
         return s;
     const sett_product_problem *p = &x->p;
-    const product_way w = way_of(x, m);
+    const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
+    const product_way w = way_of(x, m, o->expected_m);
     launch l = {.n = 0};
-    add_matrix(&l, p, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
-    add_matrix(&l, p, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
+    add_matrix(&l, of_a, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
+    add_matrix(&l, of_b, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
+    if (p->grouped == SETT_GROUPED_CONTIGUOUS)
+        add_vector(&l, 0, o->offsets, SETT_I32, (int64_t)p->groups + 1);
+    if (p->grouped == SETT_GROUPED_MASKED)
+        add_vector(&l, 0, o->counts, SETT_I32, p->groups);
     if (p->residual)
-        add_matrix(&l, p, o->r, p->d, m, p->n, p->ldr, p->batch_r, 0);
-    add_matrix(&l, p, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
+        add_matrix(&l, of_a, o->r, p->d, m, p->n, p->ldr, p->batch_r, 0);
+    add_matrix(&l, of_a, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
     if (p->scaled)
-        add_vector(&l, p, o->sa, SETT_F32, m), add_vector(&l, p, o->sb, SETT_F32, p->n);
-    if (p->block_scales && p->k) {
-        add_matrix(&l, p, o->sa, SETT_F32, m, product_blocks(p->k), o->ldsa ? o->ldsa : (m + SCALES - 1) / SCALES * SCALES, 0, 1);
-        add_matrix(&l, p, o->sb, SETT_F32, product_blocks(p->n) << p->swiglu, product_blocks(p->k), p->ldsb, 0, 0);
-    }
+        add_vector(&l, of_a, o->sa, SETT_F32, m), add_vector(&l, of_b, o->sb, SETT_F32, p->n);
+    if (p->block_scales && p->k)
+        add_block_scales(&l, p, m, o);
     add_terms(&l, p, m, o);
     if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
         add_stream(&l, x, workspace, &w);
@@ -356,7 +389,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
 
 int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
 {
-    const product_way w = way_of(x, m > 0 ? m : 1);
+    const product_way w = way_of(x, m > 0 ? m : 1, 0);
     if (w.kernel == x->n_tiles)
         return x->by_tma ? snprintf(text, size, "gemm_few_rows: %.1f us by the model", w.us) : snprintf(text, size, "gemm_few_rows");
     if (!x->by_tma)

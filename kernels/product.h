@@ -13,12 +13,26 @@ static inline int64_t product_blocks(int64_t n)
     return (n + 127) / 128;
 }
 
+/* Of operands (rows,cols): how many of them lie behind each other, by a mode of their own; 0: there is one, without that mode. What lies by rows of
+ * A, and what lies by rows of B, differ where the rows of groups are in one matrix. */
+static inline int product_kinds_a(const sett_product_problem *p)
+{
+    return p->grouped == SETT_GROUPED_MASKED ? p->groups : p->batch > 1 ? p->batch : 0;
+}
+
+static inline int product_kinds_b(const sett_product_problem *p)
+{
+    return p->grouped ? p->groups : p->batch > 1 ? p->batch : 0;
+}
+
 /* ---- the problem: product_problem.c ---- */
 /* Fills in what is 0, and says in the choice what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
 void sett__product_settle(sett_product_problem *, int max_m, choice *);
 /* Of a settled problem: what all its operands, and what it writes and reads beside that, lie at multiples of, in bytes. */
 int sett__product_align_in(const sett_product_problem *);
 int sett__product_align_out(const sett_product_problem *);
+/* The member for which the problem has kernels of sett_gemm_wgmma alone, as ".block_scales is 1"; NULL: there is none. */
+const char *sett__product_needs_tma(const sett_product_problem *);
 /* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target? May K be dealt to
  * several workers? */
 bool sett__product_takes_tma(const sett_product_problem *, const char *target);
@@ -31,7 +45,8 @@ typedef struct product_facts {
     const device *device;
     int multiprocessors;
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
-    int64_t batches;        /* 1 or more */
+    int64_t batches;        /* 1 or more; or groups, whose rows m counts then */
+    bool uneven;            /* they have m rows in the mean, some more and some less */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
     bool streams;           /* K may be dealt to several workers */
     bool ping_pong;         /* a warp group has registers, and the block memory, for a tile of its own */

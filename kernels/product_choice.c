@@ -43,6 +43,19 @@ static int64_t ceil_div(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
+/* How far the rows of groups are from their mean, as routes that are drawn at random leave them: a standard deviation, which is its root. */
+static int64_t spread_of(const product_facts *f, int64_t m)
+{
+    return f->uneven ? (int64_t)sqrt((double)m) : 0;
+}
+
+/* Of all batches, of uneven ones in the mean: of as many with the least, the usual and the most rows. */
+static int64_t tiles_of(const product_facts *f, const struct product_tile *t, int64_t m)
+{
+    const int64_t spread = spread_of(f, m), high = ceil_div(m - spread, t->bm) + ceil_div(m, t->bm) + ceil_div(m + spread, t->bm);
+    return ceil_div(f->batches * high, 3) * ceil_div(f->n, t->columns);
+}
+
 static int64_t together_of(const struct product_tile *t, int64_t m)
 {
     const int64_t high = ceil_div(m, t->bm);
@@ -84,9 +97,10 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
  * 0: there is none, or rows are many. */
 static int lowest(const product_facts *f, int64_t m)
 {
+    const int64_t rows = m + spread_of(f, m);
     int low = 0;
     for (int i = 0; i < f->n_tiles && m <= FEW; i++)
-        if (f->tile[i].bm >= m && f->tile[i].columns <= FEW_BN && (!low || f->tile[i].bm < low))
+        if (f->tile[i].bm >= rows && f->tile[i].columns <= FEW_BN && (!low || f->tile[i].bm < low))
             low = f->tile[i].bm;
     return low;
 }
@@ -104,7 +118,7 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         const struct product_tile *t = &f->tile[i];
         if (low && (t->bm != low || t->columns > FEW_BN))
             continue;
-        const int64_t tiles = f->batches * ceil_div(m, t->bm) * ceil_div(f->n, t->columns), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
+        const int64_t tiles = tiles_of(f, t, m), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);
         consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
         if (!f->streams || t->ping_pong)

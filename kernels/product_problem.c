@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { ALIGN = 16 /* bytes, of TMA */ };
+enum { ALIGN = 16 /* bytes, of TMA */, MOST_KINDS = 65535 /* products, or groups */ };
 
 #define MOST_STRIDE (INT64_C(1) << 31) /* elements; times an extent it has 62 bits */
 
@@ -32,6 +32,32 @@ static void check_types(const sett_product_problem *p, choice *c)
         REFUSE(c, ".swiglu is 1: %s", p->scaled ? "then .scaled is 0" : ".dtype is a float then");
 }
 
+const char *sett__product_needs_tma(const sett_product_problem *p)
+{
+    static const char *const grouped[] = {NULL, ".grouped is contiguous", ".grouped is masked"};
+    return p->block_scales ? ".block_scales is 1" : grouped[p->grouped];
+}
+
+static void check_groups(const sett_product_problem *p, choice *c)
+{
+    const sett_dtype t = p->dtype;
+    sett__in_range(c, "grouped", (int)p->grouped, 0, SETT_GROUPED_MASKED);
+    if (*c->why)
+        return;
+    if (!p->grouped && p->groups)
+        REFUSE(c, ".groups is %d: then .grouped is contiguous or masked", p->groups);
+    if (!p->grouped)
+        return;
+    const char *is = sett__product_needs_tma(p);
+    sett__in_range(c, "groups", p->groups, 1, MOST_KINDS);
+    if (t == SETT_F32)
+        REFUSE(c, "%s: .dtype is f16, bf16, f8E4M3FN, f8E5M2 or i8 then, and not f32", is);
+    if (p->d == SETT_I32 || (p->d == SETT_I8 && !p->terms.quantise))
+        REFUSE(c, "%s: .d is a float then, or i8 with .quantise, and not %s", is, sett_dtype_name(p->d));
+    if (p->batch > 1 || !p->k)
+        REFUSE(c, "%s: then %s", is, p->k ? ".batch is 0" : ".k is 1 or more");
+}
+
 /* A stride that is given is at least `length`, so that rows do not overlap; 0 becomes that. */
 static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t length)
 {
@@ -42,10 +68,10 @@ static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t 
     *stride = *stride ? *stride : length > 1 ? length : 1;
 }
 
-/* From one of a batch to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
-static void settle_batch(const sett_product_problem *p, choice *c, const char *name, int64_t *stride, int64_t length, int64_t least)
+/* From one of `kinds` to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
+static void settle_batch(choice *c, const char *name, int64_t *stride, int kinds, int64_t length, int64_t least)
 {
-    if (p->batch > 1 && (*stride < 0 || (*stride && *stride < least)))
+    if (kinds && (*stride < 0 || (*stride && *stride < least)))
         REFUSE(c, ".%s is %lld: at least %lld, or 0 for %lld", name, (long long)*stride, (long long)least, (long long)length);
     if (*stride > MOST_STRIDE)
         REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
@@ -78,7 +104,8 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         c->why[1] = 'd';
     sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
     sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
-    sett__in_range(c, "batch", p->batch, 0, 65535);
+    sett__in_range(c, "batch", p->batch, 0, MOST_KINDS);
+    check_groups(p, c);
     p->promote |= p->block_scales;
     sett__either(&p->align, ALIGN);
     if (p->align < 1 || p->align > ALIGN || p->align & (p->align - 1))
@@ -97,17 +124,18 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         return;
     check_span(c, "ldr", p->residual, p->ldr, max_m);
     check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
-    settle_batch(p, c, "batch_a", &p->batch_a, p->lda * (p->a_major ? p->k : m), 0);
-    settle_batch(p, c, "batch_b", &p->batch_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
-    settle_batch(p, c, "batch_r", &p->batch_r, p->ldr * m, 0);
-    settle_batch(p, c, "batch_d", &p->batch_d, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
+    const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
+    settle_batch(c, "batch_a", &p->batch_a, of_a, p->lda * (p->a_major ? p->k : m), 0);
+    settle_batch(c, "batch_b", &p->batch_b, of_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
+    settle_batch(c, "batch_r", &p->batch_r, of_a, p->ldr * m, 0);
+    settle_batch(c, "batch_d", &p->batch_d, of_a, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
 }
 
 /* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */
-static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int64_t batch)
+static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int kinds, int64_t batch)
 {
     int align = p->align;
-    while (align > sett__bytes_of(t) && (row * sett__bytes_of(t) % align || (p->batch > 1 && batch * sett__bytes_of(t) % align)))
+    while (align > sett__bytes_of(t) && (row * sett__bytes_of(t) % align || (kinds && batch * sett__bytes_of(t) % align)))
         align /= 2;
     return align > sett__bytes_of(t) ? align : sett__bytes_of(t);
 }
@@ -115,7 +143,7 @@ static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int
 int sett__product_align_in(const sett_product_problem *p)
 {
     const int64_t up = p->swiglu && p->b_major ? p->n : 0; /* where the rows of up begin */
-    const int a = aligned(p, p->dtype, p->lda, p->batch_a), of_b = aligned(p, p->b, p->ldb, p->batch_b);
+    const int a = aligned(p, p->dtype, p->lda, product_kinds_a(p), p->batch_a), of_b = aligned(p, p->b, p->ldb, product_kinds_b(p), p->batch_b);
     int b = of_b;
     while (b > sett__bytes_of(p->b) && up * sett__bytes_of(p->b) % b)
         b /= 2;
@@ -124,8 +152,8 @@ int sett__product_align_in(const sett_product_problem *p)
 
 int sett__product_align_out(const sett_product_problem *p)
 {
-    const int d = aligned(p, p->d, p->ldd, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, p->batch_r) : d;
-    const int aux = p->terms.aux ? aligned(p, sett__type_beside(p->d), p->ldaux, p->ldaux) : d, least = r < d ? r : d;
+    const int kinds = product_kinds_a(p), d = aligned(p, p->d, p->ldd, kinds, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, kinds, p->batch_r) : d;
+    const int aux = p->terms.aux ? aligned(p, sett__type_beside(p->d), p->ldaux, kinds, p->ldaux) : d, least = r < d ? r : d;
     return aux < least ? aux : least;
 }
 
@@ -139,10 +167,10 @@ bool sett__product_takes_tma(const sett_product_problem *p, const char *target)
     return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n;
 }
 
-/* May K be dealt to several workers? Batches have many tiles. */
+/* May K be dealt to several workers? Batches have many tiles, and of groups a launch does not know them. */
 bool sett__product_streams(const sett_product_problem *p)
 {
-    return !p->batch_invariant && p->batch <= 1;
+    return !p->batch_invariant && !product_kinds_b(p);
 }
 
 /* What sett_gemm_few_rows takes, on any target. */
@@ -150,5 +178,5 @@ bool sett__product_takes_few(const sett_product_problem *p)
 {
     const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32 && !p->block_scales, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / PRODUCT_FEW;
-    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && p->batch <= 1 && !p->batch_invariant;
+    return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && !product_kinds_b(p) && !p->batch_invariant;
 }

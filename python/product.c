@@ -25,8 +25,8 @@ typedef struct product {
     int n_room;
 } product;
 
-enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, OPERANDS };
-static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax"};
+enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, OFFSETS, COUNTS, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, OPERANDS };
+static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"};
 /* Numbers of a call. */
 enum { ALPHA, CAP, BETA, LOW, HIGH, NUMBERS };
 static const char *const number_names[] = {"alpha", "cap", "beta", "low", "high"};
@@ -123,6 +123,17 @@ static PyObject *product_reserve(PyObject *self, PyObject *number)
 }
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
+/* Of operands that lie by rows of a, and of b: how many there are, of a mode of their own; 0: no such mode. */
+static int kinds_of_a(const sett_product_problem *p)
+{
+    return p->grouped == SETT_GROUPED_MASKED ? p->groups : p->batch > 1 ? p->batch : 0;
+}
+
+static int kinds_of_b(const sett_product_problem *p)
+{
+    return p->grouped ? p->groups : p->batch > 1 ? p->batch : 0;
+}
+
 /* How an operand of the problem lies: its extents, and how far apart its rows and batches are. `option`: the end of the names of
  * strides, as in ldaux. */
 typedef struct form {
@@ -130,6 +141,7 @@ typedef struct form {
     int64_t rows, cols, apart, batch;
     int major;
     const char *option;
+    int kinds; /* products of a batch, or groups; 0: no mode of them */
 } form;
 
 SETT_PRINTF(4, 5) static int refuse_form(const taken *t, int i, sett_status s, const char *format, ...)
@@ -142,10 +154,15 @@ SETT_PRINTF(4, 5) static int refuse_form(const taken *t, int i, sett_status s, c
     return refuse(t, i, s, why);
 }
 
+static const char *kinds_of(const product *x)
+{
+    return x->p.grouped ? "groups" : "products";
+}
+
 static int check_strides(const product *x, const taken *t, int i, const form *f)
 {
     const sett_buf *b = &t->buf[i];
-    const int deep = x->p.batch > 1;
+    const int deep = f->kinds > 0;
     const int64_t row = b->stride[deep], col = b->stride[deep + 1], apart = f->major ? col : row, one = f->major ? row : col;
     const bool many = f->rows > 1, wide = f->cols > 1;
     if (!f->rows || !f->cols) /* which producers give any strides */
@@ -156,34 +173,35 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     if ((f->major ? wide : many) && apart != f->apart)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product %lld: ld%s of sett.Product, or Product.of with such tensors, says it",
             f->major ? "columns" : "rows", (long long)apart, (long long)f->apart, f->option);
-    if (deep && b->stride[0] != f->batch)
-        return refuse_form(t, i, SETT_E_SHAPE, "its products lie %lld elements apart, and those of the problem %lld: batch_%s says it", (long long)b->stride[0], (long long)f->batch, f->option);
+    if (f->kinds > 1 && b->stride[0] != f->batch)
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: batch_%s says it", kinds_of(x), (long long)b->stride[0], (long long)f->batch, f->option);
     return 0;
 }
 
 static int check_matrix(const product *x, const taken *t, int i, const form *f)
 {
     const sett_buf *b = &t->buf[i];
-    const int deep = x->p.batch > 1;
+    const int deep = f->kinds > 0;
     if (b->dtype != f->dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(f->dtype));
     if (b->rank != 2 + deep)
-        return refuse_form(t, i, SETT_E_RANK, "it has %d modes, and the product takes %s", b->rank, deep ? "3: products, rows, columns" : "2: rows, columns");
-    if ((deep && b->shape[0] != x->p.batch) || b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
-        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld%s, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1],
-            deep && b->shape[0] != x->p.batch ? " of another number of products" : "", (long long)f->rows, (long long)f->cols);
+        return refuse_form(t, i, SETT_E_RANK, "it has %d modes, and the product takes %d: %s%srows, columns", b->rank, 2 + deep, deep ? kinds_of(x) : "", deep ? ", " : "");
+    if ((deep && b->shape[0] != f->kinds) || b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
+        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld%s%s, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1],
+            deep && b->shape[0] != f->kinds ? " of another number of " : "", deep && b->shape[0] != f->kinds ? kinds_of(x) : "", (long long)f->rows, (long long)f->cols);
     return check_strides(x, t, i, f);
 }
 
-/* Numbers beside each other; deep: so many for each product of a batch, one behind the other. */
-static int check_vector(const product *x, const taken *t, int i, sett_dtype dtype, int64_t n, bool deep)
+/* Numbers beside each other; kinds: so many for each product of a batch, or group, one behind the other. */
+static int check_vector(const product *x, const taken *t, int i, sett_dtype dtype, int64_t n, int kinds)
 {
     const sett_buf *b = &t->buf[i];
+    const int deep = kinds > 0;
     if (b->dtype != dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(dtype));
-    const bool fits = b->rank == 1 + deep && (!deep || b->shape[0] == x->p.batch) && b->shape[deep] == n;
-    if (!fits || (n > 1 && b->stride[deep] != 1) || (deep && b->stride[0] != n))
-        return refuse_form(t, i, SETT_E_SHAPE, "it takes %lld element%s beside each other%s", (long long)n, n == 1 ? "" : "s", deep ? ", for each product" : "");
+    const bool fits = b->rank == 1 + deep && (!deep || b->shape[0] == kinds) && b->shape[deep] == n;
+    if (!fits || (n > 1 && b->stride[deep] != 1) || (kinds > 1 && b->stride[0] != n))
+        return refuse_form(t, i, SETT_E_SHAPE, "it takes %lld element%s beside each other%s", (long long)n, n == 1 ? "" : "s", !deep ? "" : x->p.grouped ? ", for each group" : ", for each product");
     return 0;
 }
 
@@ -191,7 +209,7 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
 static int take_operand(taken *t, int i, PyObject *arg)
 {
     static const want read = {0, 0}, written = {WRITTEN, 0};
-    t->want = i == OUT || i == AUX || i == AMAX ? &written : &read;
+    t->want = i == OUT || i == AUX || i == AMAX || i >= ROW_SUM ? &written : &read;
     t->kept[i] = NULL, t->bind[i] = (sett_launch_arg){.kind = 0};
     if (take(t, i, arg))
         return -1;
@@ -202,16 +220,18 @@ static int take_operand(taken *t, int i, PyObject *arg)
 static int check_given(const product *x, const taken *t, PyObject *const arg[OPERANDS])
 {
     const bool scales = x->p.scaled || x->p.block_scales;
-    const char *of_scales = x->p.block_scales ? "block_scales" : "scaled";
+    const char *of_scales = x->p.block_scales ? "block_scales=1" : "scaled=1";
     const struct {
         int i, wanted;
         const char *option;
-    } of[] = {{R, x->p.residual, "residual"}, {SA, scales, of_scales}, {SB, scales, of_scales}, {BIAS, x->p.terms.bias, "bias"}, {AUX, x->p.terms.aux, "aux"},
-        {S, x->p.terms.scale, "scale"}, {QS, x->p.terms.quantise, "quantise"}, {AMAX, x->p.terms.amax, "amax"}};
+    } of[] = {{R, x->p.residual, "residual=1"}, {SA, scales, of_scales}, {SB, scales, of_scales}, {BIAS, x->p.terms.bias, "bias=1"}, {AUX, x->p.terms.aux, "aux=1"},
+        {S, x->p.terms.scale, "scale=1"}, {QS, x->p.terms.quantise, "quantise=1"}, {AMAX, x->p.terms.amax, "amax=1"},
+        {OFFSETS, x->p.grouped == SETT_GROUPED_CONTIGUOUS, "grouped=contiguous"}, {COUNTS, x->p.grouped == SETT_GROUPED_MASKED, "grouped=masked"},
+        {ROW_SUM, x->p.terms.row_sum, "row_sum=1"}, {COLUMN_SUM, x->p.terms.column_sum, "column_sum=1"}, {ROW_MAX, x->p.terms.row_max, "row_max=1"}, {COLUMN_MAX, x->p.terms.column_max, "column_max=1"}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const bool given = arg[of[k].i] != NULL;
         if (given != (of[k].wanted != 0))
-            return refuse_form(t, of[k].i, SETT_E_BIND, given ? "it is given, and the product is without %s=1" : "it is missing: the product has %s=1", of[k].option);
+            return refuse_form(t, of[k].i, SETT_E_BIND, given ? "it is given, and the product is without %s" : "it is missing: the product has %s", of[k].option);
     }
     return 0;
 }
@@ -221,31 +241,41 @@ static int64_t blocks_of(int64_t n)
     return (n + 127) / 128;
 }
 
+/* How far apart columns of sa lie: of one, which has no stride, as sett_product_run takes it. */
+static int64_t ldsa_of(const product *x, const taken *t, int64_t m)
+{
+    const sett_buf *sa = &t->buf[SA];
+    return x->p.k > 128 && sa->rank > 1 ? sa->stride[sa->rank - 1] : (m + 3) / 4 * 4;
+}
+
 static int check_all(const product *x, const taken *t, int64_t m)
 {
     const sett_product_problem *p = &x->p;
     const sett_dtype beside = p->d == SETT_F32 || p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32; /* of bias and aux: gemm.h */
-    const bool deep = p->batch > 1;
-    const int64_t ldsa = p->block_scales && t->buf[SA].rank == 2 ? t->buf[SA].stride[1] : 0; /* any, of each call */
+    const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
+    const int64_t ldsa = p->block_scales ? ldsa_of(x, t, m) : 0; /* any, of each call */
+    const int64_t rows_sb = blocks_of(p->n) << p->swiglu;
     const struct {
         int i, has;
         form form;
-    } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a"}}, {B, 1, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b"}},
-        {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d"}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r"}},
-        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux"}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, 0, 1, "sa"}},
-        {SB, p->block_scales, {SETT_F32, blocks_of(p->n) << p->swiglu, blocks_of(p->k), p->ldsb, 0, 0, "sb"}}};
+    } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a", of_a}}, {B, 1, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b", of_b}},
+        {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d", of_a}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r", of_a}},
+        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
+        {SB, p->block_scales, {SETT_F32, rows_sb, blocks_of(p->k), p->ldsb, p->ldsb * rows_sb, 0, "sb", of_b}}};
     const struct {
         int i, has;
         sett_dtype dtype;
         int64_t n;
-        bool deep;
-    } vector[] = {{SA, p->scaled, SETT_F32, m, deep}, {SB, p->scaled, SETT_F32, p->n, deep}, {BIAS, p->terms.bias, beside, p->n, deep}, {S, p->terms.scale, SETT_F32, 1, false},
-        {QS, p->terms.quantise, SETT_F32, 1, false}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, deep && p->terms.amax == 2}};
+        int kinds;
+    } vector[] = {{SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
+        {QS, p->terms.quantise, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
+        {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
+        {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
     for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
         if (matrix[k].has && check_matrix(x, t, matrix[k].i, &matrix[k].form))
             return -1;
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
-        if (vector[k].has && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].deep))
+        if (vector[k].has && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].kinds))
             return -1;
     return 0;
 }
@@ -253,10 +283,11 @@ static int check_all(const product *x, const taken *t, int64_t m)
 /* The rows of a, once it is taken. */
 static int rows_of(const product *x, const taken *t, int64_t *m)
 {
-    const int deep = x->p.batch > 1;
+    const int deep = kinds_of_a(&x->p) > 0;
     char why[100];
+    PyOS_snprintf(why, sizeof why, "it has %d modes: %s%srows, columns", 2 + deep, deep ? kinds_of(x) : "", deep ? ", " : "");
     if (t->buf[A].rank != 2 + deep)
-        return refuse(t, A, SETT_E_RANK, deep ? "it has 3 modes: products, rows, columns" : "it has 2 modes: rows, columns");
+        return refuse(t, A, SETT_E_RANK, why);
     *m = t->buf[A].shape[deep];
     PyOS_snprintf(why, sizeof why, "it has %lld rows, and the product is for at most %d, its max_m", (long long)*m, x->max_m);
     return *m > x->max_m ? refuse(t, A, SETT_E_SHAPE, why) : 0;
@@ -278,8 +309,8 @@ static PyObject *tuple_of(const int64_t *n, int count)
 static PyObject *empty(product *x, PyObject *a, int64_t m)
 {
     const sett_product_problem *p = &x->p;
-    const int deep = p->batch > 1;
-    const int64_t shape[] = {p->batch, m, p->n}, stride[] = {p->batch_d, p->ldd, 1};
+    const int deep = kinds_of_a(p) > 0;
+    const int64_t shape[] = {kinds_of_a(p), m, p->n}, stride[] = {p->batch_d, p->ldd, 1};
     PyObject *shapes = tuple_of(shape + 1 - deep, 2 + deep), *strides = tuple_of(stride + 1 - deep, 2 + deep);
     PyObject *made = shapes && strides ? PyObject_CallMethod((PyObject *)x, "_empty", "OOOi", a, shapes, strides, (int)p->d) : NULL;
     Py_XDECREF(shapes), Py_XDECREF(strides);
@@ -326,14 +357,15 @@ static int take_numbers(const product *x, PyObject *const given[NUMBERS], sett_p
     return 0;
 }
 
-static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS], PyObject *const number[NUMBERS])
+static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[OPERANDS], PyObject *const number[NUMBERS])
 {
     void *at[OPERANDS];
     sett_error err;
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
-        .amax = at[AMAX], .ldsa = x->p.block_scales && x->p.k > 128 ? t->buf[SA].stride[1] : 0};
+        .amax = at[AMAX], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
+        .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX]};
     if (take_numbers(x, number, &o))
         return -1;
     sett_status s;
@@ -353,13 +385,16 @@ static int run(product *x, taken *t, int m, PyObject *const arg[OPERANDS], PyObj
 
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
-    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "alpha", "cap", "beta", "low", "high", NULL};
+    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
+        "row_sum", "column_sum", "row_max", "column_max", NULL};
     product *x = (product *)self;
     PyObject *arg[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
     taken t;
     int64_t m = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
-            &arg[S], &arg[QS], &arg[AMAX], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH]))
+    int expected_m = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOiOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
+            &arg[S], &arg[QS], &arg[AMAX], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
+            &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX]))
         return NULL;
     for (int i = 0; i < OPERANDS; i++)
         arg[i] = arg[i] == Py_None ? NULL : arg[i];
@@ -367,7 +402,7 @@ static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
         return fail(x->st, SETT_E_BIND, "sett.Product: a and b are tensors"), NULL;
     begin_taken(&t, NULL, x->device);
     t.st = x->st, t.names_of = names_of, t.stream = stream;
-    const int r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, arg, number);
+    const int r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, expected_m, arg, number);
     drop(&t);
     if (r)
         Py_CLEAR(out);
@@ -421,13 +456,15 @@ static PyGetSetDef members[] = {
 #define METHOD(f) (PyCFunction)(void (*)(void))f
 static PyMethodDef methods[] = {
     {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None)\n--\n\n"
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None)\n--\n\n"
         "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
         "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1; of block_scales=1 (M,ceil(K/128)), whose columns\n"
         "    are contiguous and a multiple of 4 apart, and (ceil(N/128),ceil(K/128)). Of batch=L each has a mode of L before these.\n"
+        "offsets: of grouped=\"contiguous\", groups + 1 of Int32: a, r, out and aux have the rows of all groups, b, sb and bias a mode of groups before these.\n"
+        "counts: of grouped=\"masked\", groups of Int32: all but s and qs have that mode. expected_m: the rows that most groups have; 0: not known.\n"
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
-        "    or 2. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
+        "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"
         "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"

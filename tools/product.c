@@ -96,7 +96,7 @@ int product_command(const options *o)
 }
 
 /* ---- sett bench product ------------------------------------------------------------------------------------ */
-enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, OPERANDS };
+enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, TABLE, OPERANDS };
 typedef struct benched {
     sett_engine *engine;
     sett_stream stream;
@@ -109,25 +109,39 @@ typedef struct benched {
 } benched;
 
 /* Elements that a matrix spans. */
-static size_t span(const sett_product_problem *p, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
+static size_t span(int kinds, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
 {
-    const int64_t last = major ? (cols - 1) * apart + rows : (rows - 1) * apart + cols, more = p->batch > 1 ? (p->batch - 1) * batch : 0;
+    const int64_t last = major ? (cols - 1) * apart + rows : (rows - 1) * apart + cols, more = (kinds - 1) * batch;
     return rows > 0 && cols > 0 ? (size_t)(last + more) : 0;
+}
+
+/* Of operands that lie by rows of A, and of B: how many there are. */
+static int kinds_of_a(const sett_product_problem *p)
+{
+    return p->grouped == SETT_GROUPED_MASKED ? p->groups : p->batch > 1 ? p->batch : 1;
+}
+
+static int kinds_of_b(const sett_product_problem *p)
+{
+    return p->grouped ? p->groups : p->batch > 1 ? p->batch : 1;
 }
 
 /* What each operand is of: its type, and how many elements; none where the problem has it not. */
 static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERANDS])
 {
     const sett_product_problem *p = &x->p;
-    const size_t each = p->batch > 1 ? (size_t)p->batch : 1, d = span(p, x->m, p->n, p->ldd, p->batch_d, 0);
+    const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
+    const size_t many_a = (size_t)of_a, many_b = (size_t)of_b, d = span(of_a, x->m, p->n, p->ldd, p->batch_d, 0), table = p->grouped ? (size_t)p->groups + (p->grouped == SETT_GROUPED_CONTIGUOUS) : 0;
     const sett_dtype beside = p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32;
     const sett_gemm_terms *t = &p->terms;
+    const size_t rows = many_a * (size_t)x->m, columns = many_b * (size_t)p->n;
     const size_t blocks_n = ((size_t)p->n + 127) / 128 << p->swiglu, blocks_k = ((size_t)p->k + 127) / 128, quads = ((size_t)x->m + 3) / 4 * 4;
-    const size_t sa = p->block_scales ? quads * blocks_k : p->scaled ? each * (size_t)x->m : 0, sb = p->block_scales ? blocks_n * (size_t)p->ldsb : p->scaled ? each * (size_t)p->n : 0;
-    const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32};
-    const size_t count[] = {span(p, x->m, p->k, p->lda, p->batch_a, p->a_major), span(p, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
-        p->residual ? span(p, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? each * (size_t)p->n : 0, t->aux ? each * (size_t)x->m * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? each * (size_t)x->m : t->amax != 0};
+    const size_t sa = p->block_scales ? many_a * quads * blocks_k : p->scaled ? rows : 0, sb = p->block_scales ? many_b * blocks_n * (size_t)p->ldsb : p->scaled ? columns : 0;
+    const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
+    const size_t count[] = {span(of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), span(of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
+        p->residual ? span(of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
+        t->bias ? columns : 0, t->aux ? rows * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0,
+        t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, table};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
 
@@ -143,6 +157,16 @@ static void *put(const benched *x, const void *host, size_t bytes)
     return NULL;
 }
 
+/* Rows of groups: all m of them in equal parts, or m of each. */
+static void fill_table(const benched *x, int32_t *to)
+{
+    const sett_product_problem *p = &x->p;
+    for (int i = 0; i < p->groups; i++)
+        to[i] = p->grouped == SETT_GROUPED_MASKED ? x->m : (int32_t)((int64_t)x->m * i / p->groups);
+    if (p->grouped == SETT_GROUPED_CONTIGUOUS)
+        to[p->groups] = x->m;
+}
+
 /* Random numbers, the same for each set. */
 static int fill_sets(benched *x)
 {
@@ -156,6 +180,8 @@ static int fill_sets(benched *x)
         if (!host.data)
             return fail("out of memory");
         random_fill(&host, 88172645463325252u + (uint64_t)i);
+        if (i == TABLE)
+            fill_table(x, host.data);
         for (int s = 0; s < x->sets && !code; s++)
             code = (x->at[s][i] = put(x, host.data, host.bytes)) ? EXIT_OK : EXIT_FAILED;
         free(host.data);
@@ -189,7 +215,7 @@ static sett_status once(void *user, sett_stream stream, int set)
     benched *x = user;
     void *const *at = x->at[set];
     const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
-        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
+        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX], .offsets = at[TABLE], .counts = at[TABLE], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
     return sett_product_run(x->plan, x->m, &o, x->workspace, x->workspace_bytes, stream, &x->err);
 }
 
@@ -214,7 +240,7 @@ static int measure(const options *o, benched *x)
 {
     sett_error err = {0};
     sett_benchmark_result r = {.size = sizeof r};
-    const double products = x->p.batch > 1 ? x->p.batch : 1;
+    const double products = kinds_of_a(&x->p);
     const sett_benchmark_options bo = {.size = sizeof bo, .warmup = o->warmup, .iterations = o->iterations, .launches = o->launches, .workspaces = x->sets, .graph = o->graph,
         .bytes = o->bytes > 0 ? o->bytes : (double)x->set_bytes, .flops = o->flops > 0 ? o->flops : 2.0 * x->m * x->p.n * x->p.k * (1 + x->p.swiglu) * products};
     if (sett_benchmark_function(x->engine, x->stream, once, x, &bo, &r, &err))

@@ -62,8 +62,8 @@ def _values(family: Any, user: Any) -> Dict[str, Any]:
     return found
 
 
-def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any]) -> Tuple[int, Tuple[int, ...], int]:
-    """Its element type, extents and device; how it lies goes to the values."""
+def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any], kinds: str = "batch") -> Tuple[int, Tuple[int, ...], int]:
+    """Its element type, extents and device; how it lies goes to the values. kinds: the member that says how many there are."""
     dtype, shape, stride, device = _fast.shape_of(tensor)
     if len(shape) not in (2, 3):
         raise Error(Status.E_RANK, f"sett.Product.of: {name} has {len(shape)} modes: rows and columns, and before them those of a batch")
@@ -76,10 +76,11 @@ def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any]) -> Tuple[int,
     apart = stride[-1] if across else stride[-2]
     if (cols if across else rows) > 1:
         values[f"ld{ld}"] = apart
-    if len(shape) == 3 and shape[0] > 1:
-        if values.setdefault("batch", shape[0]) != shape[0]:
-            raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is a batch of {shape[0]}, and another tensor of {values['batch']}")
-        values[f"batch_{ld}"] = stride[0]
+    if len(shape) == 3 and (shape[0] > 1 or kinds == "groups"):
+        if values.setdefault(kinds, shape[0]) != shape[0]:
+            what = "a batch" if kinds == "batch" else "groups"
+            raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is {what} of {shape[0]}, and another tensor of {values[kinds]}")
+        values[f"batch_{ld}"] = stride[0] if shape[0] > 1 else 0
     return dtype, shape, device
 
 
@@ -115,13 +116,14 @@ class Product(_fast.Product):
         """The product of tensors that lie as these do: N, K, types, strides, batch and device are theirs; of a only the number of rows may differ.
         out, r: without them their rows lie beside each other. problem: the rest, as scaled=1."""
         values: Dict[str, Any] = {}
-        dtype, shape_a, on = _rows("a", a, "a", values)
-        dtype_b, shape_b, _ = _rows("b", b, "b", values)
+        kinds = "groups" if problem.get("grouped") not in (None, 0, "none") else "batch"
+        dtype, shape_a, on = _rows("a", a, "a", values, kinds)
+        dtype_b, shape_b, _ = _rows("b", b, "b", values, kinds)
         n = shape_b[-2] // 2 if problem.get("swiglu") else shape_b[-2]
         if out is not None:
-            values["d"] = _c.DTYPE_NAMES.get(_rows("out", out, "d", values)[0])
+            values["d"] = _c.DTYPE_NAMES.get(_rows("out", out, "d", values, kinds)[0])
         if r is not None:
-            _rows("r", r, "r", values)
+            _rows("r", r, "r", values, kinds)
             values["residual"] = 1
         if shape_a[-1] != shape_b[-1]:
             raise Error(Status.E_SHAPE, f"sett.Product.of: a has {shape_a[-1]} columns, and b {shape_b[-1]}: they are K")

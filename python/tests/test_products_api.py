@@ -81,6 +81,58 @@ class Results(Case):
         with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
             p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
 
+    def test_groups(self):
+        counts, n, k = np.array([5, 0, 161, 64], "i4"), 48, 64
+        offsets = np.concatenate(([3], 3 + counts.cumsum())).astype("i4")  # rows 0 to 2, and the last two, are nobody's
+        b, bias, flat, deep = some(4, n, k), some(4, n), some(235, k), some(4, 170, k)
+        p = product(n, k, max_m=235, grouped="contiguous", groups=4, bias=1)
+        q = sett.Product.of(deep, b, max_m=170, device=sett.CPU, engine=engine(), grouped="masked", amax=2, column_sum=1)
+        self.assertEqual((p.problem["groups"], p.problem["grouped"], q.problem["groups"], q.problem["batch_a"]), (4, 1, 4, 170 * k))
+        for expected in (0, 16, 128):
+            out = np.full((235, n), 9, "f2")
+            self.assertIs(p(flat, b, out, bias=bias, offsets=offsets, expected_m=expected), out)
+            got, amax = np.full((4, 170, n), 9, "f2"), np.zeros((4, 170), "f4")
+            sums = np.zeros((4, n), "f4")
+            q(deep, b, got, counts=counts, amax=amax, expected_m=expected, column_sum=sums)
+            for i, rows in enumerate(counts):
+                mine = slice(offsets[i], offsets[i + 1])
+                self.same(out[mine], exact(flat[mine], b[i]) + bias[i])
+                self.same(got[i, :rows], exact(deep[i, :rows], b[i]))
+                np.testing.assert_array_equal(got[i, rows:], 9)
+                self.same(sums[i], exact(deep[i, :rows], b[i]).sum(0), 1e-4)
+                np.testing.assert_allclose(amax[i, :rows], np.abs(exact(deep[i, :rows], b[i])).max(1), rtol=1e-6)
+                np.testing.assert_array_equal(amax[i, rows:], 0)
+            np.testing.assert_array_equal(out[:3], 9), np.testing.assert_array_equal(out[233:], 9)
+        self.assertEqual(q(deep, b, counts=counts, amax=amax, column_sum=sums).shape, (4, 170, n))
+        for call, status, text in (
+            (lambda: p(flat, b, bias=bias), Status.E_BIND, "offsets: it is missing: the product has grouped=contiguous"),
+            (lambda: p(flat, b, bias=bias, offsets=offsets, counts=counts), Status.E_BIND, "counts: it is given, and the product is without grouped=masked"),
+            (lambda: p(flat, b, bias=bias, offsets=counts), Status.E_SHAPE, "offsets: it takes 5 elements beside each other"),
+            (lambda: p(flat, b, bias=bias, offsets=offsets.astype("f4")), Status.E_DTYPE, "offsets: it is of f32, and the product takes i32"),
+            (lambda: p(flat, b[:3], bias=bias, offsets=offsets), Status.E_SHAPE, "b: it is 48 x 64 of another number of groups, and the product takes 48 x 64"),
+            (lambda: p(flat, b, bias=bias[0], offsets=offsets), Status.E_SHAPE, "bias: it takes 48 elements beside each other, for each group"),
+            (lambda: p(deep, b, bias=bias, offsets=offsets), Status.E_RANK, "a: it has 2 modes: rows, columns"),
+            (lambda: q(flat, b, counts=counts, amax=amax, column_sum=sums), Status.E_RANK, "a: it has 3 modes: groups, rows, columns"),
+            (lambda: q(deep, b, counts=counts, amax=amax, column_sum=sums, expected_m=-1), Status.E_ARGUMENT, ".expected_m is -1: 0 or more"),
+            (lambda: product(n, k, groups=2), Status.E_ARGUMENT, ".groups is 2: then .grouped is contiguous or masked"),
+            (lambda: sett.Product.of(deep[:3], b, grouped="masked"), Status.E_SHAPE, "of: b is groups of 4, and another tensor of 3"),
+        ):
+            with self.refused(status, text):
+                call()
+
+    def test_groups_with_scales_of_blocks(self):
+        counts, n, k, m = np.array([3, 0, 9], "i4"), 144, 272, 12
+        codes, values = np.array([0xC0, 0xB8, 0, 0x38, 0x40], "u1"), np.arange(-2, 3, dtype="f4")  # of f8E4M3FN
+        a, b, out = RNG.integers(0, 5, (3, m, k)), RNG.integers(0, 5, (3, n, k)), np.empty((3, m, n), "f4")
+        sa, sb = (2.0 ** RNG.integers(-1, 3, shape).astype("f4") for shape in ((3, 3, 16), (3, 2, 3)))
+        sa = sa.transpose(0, 2, 1)[:, :m]  # columns that lie 16 apart
+        p = product(n, k, "f8E4M3FN", d="f32", block_scales=1, grouped="masked", groups=3, max_m=m)
+        eights = [sett.view(codes[x], "f8E4M3FN") for x in (a, b)]
+        p(*eights, out, sa=sa, sb=sb, counts=counts)
+        for i, rows in enumerate(counts):
+            all_sa, all_sb = np.repeat(sa[i], 128, 1)[:, :k], np.repeat(np.repeat(sb[i], 128, 1)[:, :k], 128, 0)[:n]
+            np.testing.assert_array_equal(out[i, :rows], ((values[a[i]] * all_sa) @ (values[b[i]] * all_sb).T)[:rows])
+
     def test_terms_by_name(self):
         a, b, bias, aux = some(9, 64), some(48, 64), some(48), np.empty((9, 48), "f2")
         p = product(48, 64, bias=1, activation="relu", aux=1, alpha=1)
@@ -96,6 +148,13 @@ class Results(Case):
         self.same(amax, np.abs(want).max(1))
         p = product(48, 64, residual=1, beta=1)
         self.same(p(a, b, r=aux, beta=-1), exact(a, b) - aux.astype("f8"))
+        rows, columns, row_most, column_most = np.zeros(9, "f4"), np.ones(48, "f4"), np.full(9, -np.inf, "f4"), np.full(48, -np.inf, "f4")
+        q = product(48, 64, row_sum=1, column_sum=1, row_max=1, column_max=1, quantise=0, d="f32")
+        q(a, b, row_sum=rows, column_sum=columns, row_max=row_most, column_max=column_most)
+        self.same(rows, exact(a, b).sum(1), 1e-5), self.same(columns, 1 + exact(a, b).sum(0), 1e-5)
+        self.same(row_most, exact(a, b).max(1), 1e-6), self.same(column_most, exact(a, b).max(0), 1e-6)
+        with self.refused(Status.E_BIND, "column_max: it is missing: the product has column_max=1"):
+            q(a, b, row_sum=rows, column_sum=columns, row_max=row_most)
         for named, text in (({}, "beta is missing: the product has beta=1"), ({"beta": 1, "alpha": 2}, "alpha is given, and the product is without alpha=1"),
                 ({"beta": 1, "bias": bias}, "bias: it is given, and the product is without bias=1")):
             with self.refused(Status.E_BIND, text):

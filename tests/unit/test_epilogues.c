@@ -132,8 +132,9 @@ typedef struct problem {
     sett_gemm_terms t;
     size_t m, n, k, l;
     int fma; /* sett_gemm_mma of f32 */
+    int blocks; /* sett_gemm_wgmma of fp8 with scales of blocks, of ones; K is at most 128 */
 } problem;
-enum { A, B, R, C, SA, SB, S, BIAS, AUX, AMAX, QS, OPERANDS };
+enum { A, B, R, C, SA, SB, S, BIAS, AUX, AMAX, QS, ROWSUM, COLSUM, ROWMAX, COLMAX, OPERANDS };
 enum { MMA, WGMMA, FEW, KERNELS };
 static const double alpha = 0.625, scale = 1.5, cap = 2.75, beta = -0.375, low = -0.6875, high = 1.3125;
 
@@ -161,6 +162,26 @@ static void make_operands(const problem *p, tensor x[OPERANDS])
     const bool by_rows = p->t.amax == 2;
     x[AMAX] = make_tensor(SETT_F32, by_rows ? p->m : 1, 1, by_rows ? p->l : 1, true), memset(x[AMAX].host, 0, size_of(&x[AMAX])), send(&x[AMAX]);
     x[QS] = make_tensor(SETT_F32, 1, 1, 1, true), set_element(SETT_F32, x[QS].host, quantum_of(p)), send(&x[QS]);
+    for (int i = ROWSUM; i <= COLMAX; i++) {
+        x[i] = make_tensor(SETT_F32, i == ROWSUM || i == ROWMAX ? p->m : p->n, 1, p->l, true);
+        for (size_t k = 0; k < x[i].rows * x[i].batches; k++)
+            set_element(SETT_F32, x[i].host + 4 * k, i >= ROWMAX ? -INFINITY : 0);
+        send(&x[i]);
+    }
+}
+
+/* Vectors of ones, as matrices of one column: of rows, and of blocks of 128 of them. */
+static void make_blocks(const problem *p, tensor x[OPERANDS])
+{
+    const int64_t rows[] = {(int64_t)p->m, (int64_t)(p->n + 127) / 128 << p->swiglu};
+    for (int i = SA; i <= SB; i++) {
+        drop_tensors(1, &x[i]);
+        x[i] = make_tensor(SETT_F32, ((size_t)rows[i - SA] + 3) / 4 * 4, 1, 1, true);
+        for (size_t k = 0; k < x[i].rows; k++)
+            set_element(SETT_F32, x[i].host + 4 * k, 1);
+        send(&x[i]);
+        x[i].buf.rank = 2, x[i].buf.shape[0] = rows[i - SA], x[i].buf.shape[1] = 1, x[i].buf.stride[0] = 1, x[i].buf.stride[1] = i == SA ? (int64_t)x[i].rows : 1;
+    }
 }
 
 /* ---- what should be ----------------------------------------------------------------------------------------- */
@@ -246,6 +267,32 @@ static void check_near(const problem *p, const char *what, sett_dtype t, double 
     ck_assert_msg(fabs(got - is) <= off, "%s to %s, %s (%zu,%zu): %.9g, not %.9g (within %g)", sett_dtype_name(p->dtype), sett_dtype_name(t), what, row, col, got, is, off);
 }
 
+static bool is_told(const problem *p, int i)
+{
+    const int of[] = {p->t.row_sum, p->t.column_sum, p->t.row_max, p->t.column_max};
+    return of[i - ROWSUM] != 0;
+}
+
+/* Sums of all values of a row or column, within n 2^-24 of those of their sizes besides what each is off; and the greatest of them. */
+static void check_along(const problem *p, tensor x[OPERANDS], int i)
+{
+    static const char *const name[] = {"ROWSUM", "COLSUM", "ROWMAX", "COLMAX"};
+    const bool by_row = i == ROWSUM || i == ROWMAX;
+    const size_t others = by_row ? p->n : p->m;
+    receive(&x[i]);
+    for (size_t k = 0; k < x[i].rows * x[i].batches; k++) {
+        const size_t at = k % x[i].rows, batch = k / x[i].rows;
+        double sum = 0, sizes = 0, off = 0, most = -INFINITY, most_off = 0;
+        for (size_t j = 0; j < others; j++) {
+            const size_t row = by_row ? at : j, col = by_row ? j : at;
+            const bounded v = outer_of(p, x, inner_of(p, x, row, col, batch), row, col, batch);
+            sum += v.x, sizes += fabs(v.x), off += v.off, most = fmax(most, v.x), most_off = fmax(most_off, v.off);
+        }
+        const bounded want = i >= ROWMAX ? (bounded){most, most_off} : (bounded){sum, off + (double)others * 0x1p-24 * (sizes + off)};
+        check_near(p, name[i - ROWSUM], SETT_F32, value_at(&x[i], at, 0, batch), want, at, 0);
+    }
+}
+
 static void check_results(const problem *p, tensor x[OPERANDS])
 {
     double most[256] = {0}, off = 0;
@@ -260,6 +307,9 @@ static void check_results(const problem *p, tensor x[OPERANDS])
     }
     for (size_t i = 0; i < x[AMAX].rows * x[AMAX].batches && p->t.amax; i++)
         check_near(p, "AMAX", SETT_F32, value_at(&x[AMAX], i % x[AMAX].rows, 0, i / x[AMAX].rows), (bounded){most[i], off}, i, 0);
+    for (int i = ROWSUM; i <= COLMAX; i++)
+        if (is_told(p, i))
+            check_along(p, x, i);
     check_between(&x[C], "C"), check_between(&x[AUX], "AUX");
 }
 
@@ -296,7 +346,7 @@ static sett_gemm_mma_options mma_options(const problem *p)
 static sett_gemm_wgmma_options wgmma_options(const problem *p)
 {
     return (sett_gemm_wgmma_options){.size = sizeof(sett_gemm_wgmma_options), .dtype = p->dtype, .c = p->c, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .terms = p->t,
-        .tuning = {.bm = 48, .bn = p->swiglu ? 128 : 64, .clusters = 3}};
+        .block_scales = p->blocks, .tuning = {.bm = p->blocks ? 128 : 48, .bn = p->swiglu || p->blocks ? 128 : 64, .clusters = 3}};
 }
 
 static sett_gemm_few_rows_options few_options(const problem *p)
@@ -349,9 +399,11 @@ static void add_number(args *a, double x, int given)
 static args args_of(const problem *p, const tensor x[OPERANDS])
 {
     args a = {.n = 0};
-    add(&a, &x[A], 1), add(&a, &x[B], 1), add(&a, &x[R], p->residual), add(&a, &x[C], 1), add(&a, &x[SA], p->scaled), add(&a, &x[SB], p->scaled);
+    add(&a, &x[A], 1), add(&a, &x[B], 1), add(&a, &x[R], p->residual), add(&a, &x[C], 1), add(&a, &x[SA], p->scaled || p->blocks), add(&a, &x[SB], p->scaled || p->blocks);
     add_number(&a, alpha, p->t.alpha), add(&a, &x[S], p->t.scale), add(&a, &x[BIAS], p->t.bias), add_number(&a, cap, p->t.softcap), add(&a, &x[AUX], p->t.aux);
     add_number(&a, beta, p->t.beta), add_number(&a, low, p->t.clamp), add_number(&a, high, p->t.clamp), add(&a, &x[AMAX], p->t.amax), add(&a, &x[QS], p->t.quantise);
+    for (int i = ROWSUM; i <= COLMAX; i++)
+        add(&a, &x[i], is_told(p, i));
     return a;
 }
 
@@ -369,6 +421,8 @@ static void check_problem(const problem *p, int which)
     if (!k)
         return;
     make_operands(p, x);
+    if (p->blocks)
+        make_blocks(p, x);
     const args a = args_of(p, x);
     launch(k, &a);
     check_results(p, x);
@@ -379,7 +433,8 @@ static void check_problem(const problem *p, int which)
 #define IN(...) .dtype = SETT_BF16, .c = SETT_BF16, .t = {__VA_ARGS__}
 static const problem alone[] = {{IN(.alpha = 1)}, {IN(.scale = 1)}, {IN(.bias = 1)}, {IN(.softcap = 1)}, {IN(.aux = 1)}, {IN(.activation = SETT_ACTIVATION_RELU)},
     {IN(.activation = SETT_ACTIVATION_GELU)}, {IN(.activation = SETT_ACTIVATION_GELU_TANH)}, {IN(.activation = SETT_ACTIVATION_SILU)}, {IN(.beta = 1), .residual = 1}, {IN(.clamp = 1)},
-    {IN(.amax = 1)}, {IN(.amax = 2)}, {.dtype = SETT_BF16, .c = SETT_F8E4M3FN, .t = {.quantise = 1}}, {.dtype = SETT_F16, .c = SETT_F8E5M2, .t = {.quantise = 1, .aux = 1}},
+    {IN(.amax = 1)}, {IN(.amax = 2)}, {IN(.row_sum = 1)}, {IN(.column_sum = 1)}, {IN(.row_max = 1)}, {IN(.column_max = 1)}, {IN(.row_max = 1, .column_max = 1, .clamp = 1), .residual = 1},
+    {.dtype = SETT_BF16, .c = SETT_F8E4M3FN, .t = {.quantise = 1, .column_sum = 1, .row_max = 1}}, {IN(.row_sum = 1, .column_max = 1), .swiglu = 1}, {.dtype = SETT_BF16, .c = SETT_F8E4M3FN, .t = {.quantise = 1}}, {.dtype = SETT_F16, .c = SETT_F8E5M2, .t = {.quantise = 1, .aux = 1}},
     {.dtype = SETT_I8, .c = SETT_I8, .t = {.quantise = 1, .scale = 1, .bias = 1}}, {.dtype = SETT_F16, .c = SETT_F32, .t = {.activation = SETT_ACTIVATION_GELU}},
     {.dtype = SETT_F16, .c = SETT_F16, .t = {.softcap = 1}}, {.dtype = SETT_F16, .c = SETT_F16, .t = {.activation = SETT_ACTIVATION_GELU}},
     {.dtype = SETT_F16, .c = SETT_F32, .t = {.activation = SETT_ACTIVATION_GELU_TANH}}, {IN(.alpha = 1, .scale = 1, .amax = 2), .swiglu = 1}, {.dtype = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .t = {.scale = 1, .bias = 1}}};
@@ -387,7 +442,7 @@ static const problem alone[] = {{IN(.alpha = 1)}, {IN(.scale = 1)}, {IN(.bias = 
 START_TEST(each_alone)
 {
     problem p = alone[_i / KERNELS];
-    p.m = 75, p.n = 80, p.k = 40, p.l = 1;
+    p.m = 73, p.n = 96, p.k = 40, p.l = 1; /* of other than multiples of 5 rows or columns the sums are not 0 */
     check_problem(&p, _i % KERNELS);
 }
 END_TEST
@@ -397,11 +452,24 @@ START_TEST(only_mma)
 {
     static const problem of_mma[] = {{.dtype = SETT_F32, .c = SETT_F32, .fma = 1, .t = {.bias = 1, .softcap = 1, .aux = 1, .activation = SETT_ACTIVATION_GELU, .amax = 2}},
         {.dtype = SETT_F32, .c = SETT_F32, .fma = 1, .t = {.alpha = 1, .clamp = 1, .amax = 1}},
+        {.dtype = SETT_F32, .c = SETT_F32, .fma = 1, .t = {.row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1}},
+        {.dtype = SETT_F16, .c = SETT_F32, .l = 3, .t = {.bias = 1, .row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1}},
         {.dtype = SETT_F16, .c = SETT_F16, .l = 3, .scaled = 1, .residual = 1, .t = {.bias = 1, .aux = 1, .beta = 1, .amax = 2}},
         {.dtype = SETT_BF16, .c = SETT_F8E4M3FN, .l = 2, .t = {.scale = 1, .bias = 1, .quantise = 1, .amax = 1, .aux = 1}}};
     problem p = of_mma[_i];
-    p.m = 45, p.n = 80, p.k = 40, p.l = p.l ? p.l : 1;
+    p.m = 47, p.n = 96, p.k = 40, p.l = p.l ? p.l : 1;
     check_problem(&p, MMA);
+}
+END_TEST
+
+/* Tiles of sett_gemm_wgmma that are not turned, whose lanes have other rows and columns. */
+START_TEST(upright)
+{
+    static const problem of[] = {{.t = {.amax = 2, .bias = 1, .aux = 1}}, {.t = {.row_sum = 1, .column_sum = 1}}, {.t = {.row_max = 1, .column_max = 1, .alpha = 1}},
+        {.swiglu = 1, .t = {.row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1, .amax = 1}}};
+    problem p = of[_i / 2];
+    p.dtype = SETT_F8E4M3FN, p.c = _i % 2 ? SETT_BF16 : SETT_F32, p.blocks = 1, p.m = 151, p.n = 144, p.k = 48, p.l = 1;
+    check_problem(&p, WGMMA);
 }
 END_TEST
 
@@ -417,7 +485,8 @@ static problem random_problem(void)
     static const sett_dtype types[] = {SETT_F16, SETT_BF16, SETT_F8E4M3FN, SETT_F8E5M2, SETT_I8}, results[] = {SETT_F32, SETT_F16, SETT_BF16, SETT_F8E4M3FN, SETT_F8E5M2, SETT_I8};
     problem p = {.dtype = types[below(5)], .c = results[below(6)], .residual = below(2), .m = 1 + (size_t)below(120), .n = 16 * (size_t)(1 + below(8)), .k = 1 + (size_t)below(60), .l = 1};
     p.swiglu = p.dtype != SETT_I8 && !below(5), p.scaled = !p.swiglu && below(2);
-    p.t = (sett_gemm_terms){.alpha = below(2), .scale = below(2), .beta = p.residual && below(2), .clamp = below(2), .amax = below(3)};
+    p.t = (sett_gemm_terms){.alpha = below(2), .scale = below(2), .beta = p.residual && below(2), .clamp = below(2), .amax = below(3),
+        .row_sum = below(3) == 0, .column_sum = below(3) == 0, .row_max = below(3) == 0, .column_max = below(3) == 0};
     if (!p.swiglu)
         p.t.bias = below(2), p.t.softcap = below(2), p.t.aux = below(2), p.t.activation = (sett_activation)below(5);
     p.t.quantise = p.c == SETT_I8 || (bytes_of(p.c) == 1 && below(2));
@@ -434,11 +503,39 @@ START_TEST(compositions)
 }
 END_TEST
 
+/* Where all are below 0; what was there and is above them stays, and sums are added to. */
+START_TEST(all_negative)
+{
+    problem p = {.dtype = SETT_BF16, .c = SETT_F32, .residual = 1, .m = 70, .n = 80, .k = 16, .l = 1, .t = {.row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1}};
+    tensor x[OPERANDS];
+    sett_kernel *k = kernel_of(&p, _i);
+    if (!k)
+        return;
+    make_operands(&p, x);
+    for (size_t i = 0; i < p.m * p.n; i++)
+        set_element(SETT_F32, at_of(&x[R], i / p.n, i % p.n, 0), -40.0 - (double)(i * 7 % 33));
+    set_element(SETT_F32, at_of(&x[ROWMAX], 7, 0, 0), -1), set_element(SETT_F32, at_of(&x[COLMAX], 9, 0, 0), 2), set_element(SETT_F32, at_of(&x[ROWSUM], 0, 0, 0), 1e6);
+    for (int i = 0; i < OPERANDS; i++)
+        send(&x[i]);
+    const args a = args_of(&p, x);
+    launch(k, &a);
+    receive(&x[ROWMAX]), receive(&x[COLMAX]), receive(&x[ROWSUM]);
+    ck_assert(value_at(&x[ROWMAX], 7, 0, 0) == -1 && value_at(&x[COLMAX], 9, 0, 0) == 2 && value_at(&x[ROWMAX], 8, 0, 0) < -30);
+    ck_assert(value_at(&x[ROWSUM], 0, 0, 0) > 1e6 - 80 * 73 && value_at(&x[ROWSUM], 0, 0, 0) < 1e6 - 80 * 39);
+    for (int i = 0; i < 2; i++)
+        set_element(SETT_F32, at_of(&x[i ? COLMAX : ROWMAX], 7 + 2 * (size_t)i, 0, 0), -1e9), send(&x[i ? COLMAX : ROWMAX]);
+    k = kernel_of(&p, _i);
+    launch(k, &a); /* the same once more */
+    check_along(&p, x, ROWMAX), check_along(&p, x, COLMAX);
+    drop_tensors(OPERANDS, x);
+}
+END_TEST
+
 /* ---- numbers that are none --------------------------------------------------------------------------------------- */
 /* A NaN of R comes out, and into the greatest, where it is above what was there; infinities are what they are. */
 START_TEST(no_numbers)
 {
-    const problem p = {.dtype = SETT_BF16, .c = SETT_F32, .residual = 1, .m = 70, .n = 80, .k = 16, .l = 1, .t = {.activation = SETT_ACTIVATION_RELU, .clamp = _i / KERNELS, .amax = 2}};
+    const problem p = {.dtype = SETT_BF16, .c = SETT_F32, .residual = 1, .m = 70, .n = 80, .k = 16, .l = 1, .t = {.activation = SETT_ACTIVATION_RELU, .clamp = _i / KERNELS, .amax = 2, .row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1}};
     const float nan_of = NAN, infinite = -INFINITY, before = 1e6f;
     tensor x[OPERANDS];
     sett_kernel *k = kernel_of(&p, _i % KERNELS);
@@ -455,6 +552,12 @@ START_TEST(no_numbers)
     ck_assert(p.t.clamp ? value_at(&x[AMAX], 3, 0, 0) <= high : isinf(value_at(&x[AMAX], 3, 0, 0)));
     ck_assert_double_eq(value_at(&x[AMAX], 7, 0, 0), 1e6);
     ck_assert(isfinite(value_at(&x[AMAX], 68, 0, 0)));
+    for (int i = ROWSUM; i <= COLMAX; i++) {
+        const bool by_row = i == ROWSUM || i == ROWMAX;
+        receive(&x[i]);
+        ck_assert(isnan(value_at(&x[i], by_row ? 69 : 79, 0, 0)) && isfinite(value_at(&x[i], 68, 0, 0)));
+        ck_assert(isfinite(value_at(&x[i], by_row ? 3 : 5, 0, 0)) == (i >= ROWMAX || p.t.clamp));
+    }
     drop_tensors(OPERANDS, x);
 }
 END_TEST
@@ -549,6 +652,10 @@ static const struct {
     {{.dtype = SETT_F16, .terms.clamp = 2}, ".clamp is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .terms.quantise = 2}, ".quantise is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .terms.amax = 3}, ".amax is 3: from 0 to 2"},
+    {{.dtype = SETT_F16, .terms.row_sum = 2}, ".row_sum is 2: from 0 to 1"},
+    {{.dtype = SETT_F16, .terms.column_sum = -1}, ".column_sum is -1: from 0 to 1"},
+    {{.dtype = SETT_F16, .terms.row_max = 2}, ".row_max is 2: from 0 to 1"},
+    {{.dtype = SETT_F16, .terms.column_max = 2}, ".column_max is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .terms.beta = 1}, ".beta is 1: .residual is 1 then, which is what it multiplies"},
     {{.dtype = SETT_F16, .terms.quantise = 1}, ".quantise is 1: .c is f8E4M3FN, f8E5M2 or i8 then, and not f16"},
     {{.dtype = SETT_F16, .swiglu = 1, .terms.bias = 1}, ".swiglu is 1: then .bias is 0"},
@@ -585,7 +692,9 @@ START_TEST(integers)
     sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = SETT_F16, .c = SETT_I8};
     sett_gemm_few_rows_options f = {.size = sizeof f, .dtype = SETT_F16, .c = SETT_I8};
     check_wrong(sett_gemm_mma, &o, "sett_kernels_choose: gemm_mma: .c is i32: with .bias it is a float, or i8");
-    o.terms.bias = 0, o.terms.amax = 1;
+    o.terms.bias = 0, o.terms.column_sum = 1;
+    check_wrong(sett_gemm_mma, &o, "sett_kernels_choose: gemm_mma: .c is i32: with .column_sum it is a float, or i8");
+    o.terms.column_sum = 0, o.terms.amax = 1;
     check_wrong(sett_gemm_mma, &o, "sett_kernels_choose: gemm_mma: .c is i32: with .amax it is a float, or i8");
     check_wrong(sett_gemm_mma, &small, "sett_kernels_choose: gemm_mma: .c is i8: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise");
     check_wrong(sett_gemm_wgmma, &w, "sett_kernels_choose: gemm_wgmma: .c is i8: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise");
@@ -603,7 +712,9 @@ Suite *epilogues_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, each_alone, 0, KERNELS * (int)(sizeof alone / sizeof *alone));
-    tcase_add_loop_test(t, only_mma, 0, 4);
+    tcase_add_loop_test(t, only_mma, 0, 6);
+    tcase_add_loop_test(t, upright, 0, 8);
+    tcase_add_loop_test(t, all_negative, 0, KERNELS);
     tcase_add_loop_test(t, compositions, 0, 30);
     tcase_add_loop_test(t, no_numbers, 0, 2 * KERNELS);
     tcase_add_loop_test(t, great_numbers, 0, 8 * KERNELS);

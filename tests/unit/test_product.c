@@ -274,21 +274,23 @@ END_TEST
 START_TEST(terms_of_a_product)
 {
     enum { K = 64, MOST = 70 };
-    static const struct { int m, n; } of[] = {{1, 48}, {8, 48}, {70, 48}, {70, 47}, {3, 47}};
+    static const struct { int m, n; } of[] = {{1, 48}, {8, 48}, {70, 48}, {70, 47}, {3, 47}}; /* small integers, whose sums are exact in any order */
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         const int m = of[i].m, n = of[i].n;
         const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .d = SETT_F32, .n = n, .k = K,
-            .terms = {.alpha = 1, .scale = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU, .amax = 1}};
+            .terms = {.alpha = 1, .scale = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU, .amax = 1, .row_sum = 1, .column_sum = 1}};
         placed x[] = {place(SETT_BF16, (size_t[]){(size_t)m, K, 1}, false, 0, 16, 0), place(SETT_BF16, (size_t[]){(size_t)n, K, 1}, false, 0, 16, 0)};
         fill_factors(&x[0], 0), fill_factors(&x[1], 3);
         float bias[MOST], d[MOST * MOST] = {0}, scale = 0.5f, most = 0, greatest = 0;
         for (int j = 0; j < n; j++)
             bias[j] = (float)(j % 7) - 3;
         planned own = prepare(&p, m);
-        void *at[] = {floats_at(bias, (size_t)n), floats_at(&scale, 1), floats_at(&most, 1), floats_at(d, (size_t)(m * n))};
-        const sett_product_operands o = {.size = sizeof o, .a = x[0].buf.data, .b = x[1].buf.data, .d = at[3], .bias = at[0], .s = at[1], .amax = at[2], .alpha = 2};
+        float sums[2][MOST] = {{0}};
+        void *at[] = {floats_at(bias, (size_t)n), floats_at(&scale, 1), floats_at(&most, 1), floats_at(d, (size_t)(m * n)), floats_at(sums[0], MOST), floats_at(sums[1], MOST)};
+        const sett_product_operands o = {.size = sizeof o, .a = x[0].buf.data, .b = x[1].buf.data, .d = at[3], .bias = at[0], .s = at[1], .amax = at[2], .alpha = 2, .row_sum = at[4], .column_sum = at[5]};
         run_plan(&own, m, &o);
-        ck_assert(!sett_memcpy(r.e, r.stream, d, at[3], sizeof(float) * (size_t)(m * n)) && !sett_memcpy(r.e, r.stream, &most, at[2], sizeof most) && !sett_sync(r.e, r.stream));
+        ck_assert(!sett_memcpy(r.e, r.stream, d, at[3], sizeof(float) * (size_t)(m * n)) && !sett_memcpy(r.e, r.stream, &most, at[2], sizeof most) &&
+            !sett_memcpy(r.e, r.stream, sums[0], at[4], sizeof sums[0]) && !sett_memcpy(r.e, r.stream, sums[1], at[5], sizeof sums[1]) && !sett_sync(r.e, r.stream));
         for (int row = 0; row < m; row++)
             for (int col = 0; col < n; col++) {
                 float sum = bias[col];
@@ -296,10 +298,13 @@ START_TEST(terms_of_a_product)
                     sum += (float)(factor((size_t)row, (size_t)k, 0, 0) * factor((size_t)col, (size_t)k, 0, 3));
                 sum = sum > 0 ? sum : 0, greatest = sum > greatest ? sum : greatest;
                 ck_assert_msg(d[row * n + col] == sum, "%d x %d, (%d,%d): %g, not %g", m, n, row, col, (double)d[row * n + col], (double)sum);
+                sums[0][row] -= sum, sums[1][col] -= sum;
             }
+        for (int j = 0; j < MOST; j++)
+            ck_assert_msg(sums[0][j] == 0 && sums[1][j] == 0, "%d x %d, row and column %d: sums that are off by %g and %g", m, n, j, (double)sums[0][j], (double)sums[1][j]);
         ck_assert(most == greatest && greatest > 0);
         drop_plan(&own), drop_placed(2, x);
-        for (int j = 0; j < 4; j++)
+        for (int j = 0; j < 6; j++)
             sett_free(r.e, r.stream.device, at[j]);
     }
 }

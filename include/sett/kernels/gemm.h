@@ -23,12 +23,19 @@ extern "C" {
  *   .residual    + R[m][n], with .beta times beta, a Float32 of the launch
  *   .clamp       min(max(x, low), high), Float32 of the launch
  *   .amax        AMAX becomes at least |x|
+ *   .row_sum, .column_sum, .row_max, .column_max
+ *                ROWSUM[m] += x, COLSUM[n] += x, ROWMAX[m] and COLMAX[n] become at least x
  *   .quantise    x QS[0], a Float32 on the device
  * Arguments stand behind A and B in one order: R, C, SA, SB, alpha, S, BIAS, cap, AUX, beta, low, high, AMAX,
- * QS, each where its option is not 0.
+ * QS, ROWSUM, COLSUM, ROWMAX, COLMAX, each where its option is not 0.
  * BIAS and AUX have C's type where that is f32, f16 or bf16, else Float32. Rows of AUX may lie apart: its
- * stride is the symbol LAUX. In batches SA, SB, BIAS, AUX and the rows of AMAX have a last mode of them; S,
- * QS and AMAX (1) are one for all.
+ * stride is the symbol LAUX. In batches SA, SB, BIAS, AUX, the rows of AMAX and sums and maxima have a last
+ * mode of them; S, QS and AMAX (1) are one for all.
+ * Sums and maxima are of Float32, of x as it is before .quantise and before it is rounded to C's type. A
+ * launch adds to what is there, or raises it: the caller sets sums to 0 and maxima to -infinity before the
+ * first. A sum is added by atomics in any order: other than all else here, its last bits differ from run to
+ * run; it is off by at most n 2^-24 times the sum of |x|, n the number of x. A NaN among the values makes
+ * both NaN.
  * NaN passes through all of it; f8E4M3FN and f8E5M2 saturate, i8 too, to which NaN is 0.
  * Activations have an error below 2^-20 of their argument; gelu of f32 C is by the accurate erf. softcap is
  * by tanh_approx (docs/ops.md) unless C is f32 or f16. */
@@ -52,6 +59,7 @@ typedef struct sett_gemm_terms {
     int amax;     /* 1: AMAX (1) of Float32, the greatest |x|; 2: AMAX (M), that of each row. A launch
                    * raises what is there, so the caller sets it to 0 before the first. A NaN among the
                    * values makes it NaN, which stays: NaN is above all numbers */
+    int row_sum, column_sum, row_max, column_max; /* ROWSUM (M), COLSUM (N), ROWMAX (M), COLMAX (N) */
 } sett_gemm_terms;
 
 /* ---- products ---- */
@@ -82,11 +90,11 @@ typedef struct sett_gemm_terms {
  *              in order of K, so that results are the same from run to run
  *   .grouped   products of groups of rows, each with a B of its own, in one launch, as of a mixture of
  *              experts. How many rows a group has stands on the device: from 0 on, of each another number.
- *              B is (N,K,G), SB and BIAS are (N,G); of .block_scales SB has a last mode G. Behind B stands a
- *              table of Int32:
+ *              B is (N,K,G), SB, BIAS and sums and maxima of columns are (N,G); of .block_scales SB has a
+ *              last mode G. Behind B stands a table of Int32:
  *              contiguous: OFFSETS (G+1). A, R, C and AUX have the rows of all groups behind each other,
  *              M of them: rows OFFSETS[g] to OFFSETS[g + 1] - 1 are of group g. OFFSETS do not fall
- *              masked: COUNTS (G), each 0 to M. A is (M,K,G), R, C and AUX (M,N,G), SA and rows' AMAX (M,G):
+ *              masked: COUNTS (G), each 0 to M. A is (M,K,G), R, C and AUX (M,N,G), what is of rows (M,G):
  *              the first COUNTS[g] rows of matrix g are of group g
  *              Rows of C, AUX and AMAX that are of no group are not written. The bits of a row depend neither
  *              on other rows and groups nor on the tile. No .stream_k. Tiles of a group, those of the same

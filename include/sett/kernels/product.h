@@ -19,7 +19,10 @@
  *
  * On sm_90a kernels are sett_gemm_wgmma's, of batches too; on other targets, and for operands that no TMA
  * takes, they are sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes
- * the problem and .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are. */
+ * the problem and .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are.
+ *
+ * With .grouped a run is a product of each of .groups groups of rows with weights of its own, as a mixture of
+ * experts has them, in one launch. Which rows are whose stands on the device, and the host never reads it. */
 #ifndef SETT_KERNELS_PRODUCT_H
 #define SETT_KERNELS_PRODUCT_H
 #include <sett/kernels/gemm.h>
@@ -35,7 +38,7 @@ extern "C" {
  * sums of 0.
  * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
  * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
- * on M; results are still the same from run to run. */
+ * on M; results are still the same from run to run, but for the last bits of .row_sum and .column_sum. */
 typedef struct sett_product_problem {
     size_t size;
     sett_dtype dtype; /* of A: f16, bf16, f8E4M3FN, f8E5M2, i8, f32 */
@@ -57,10 +60,18 @@ typedef struct sett_product_problem {
                            * at multiples of 16 bytes; N of D is such a multiple too */
     int batch;            /* so many products of one shape, beside each other; 0: one */
     int batch_invariant;
+    sett_grouped grouped; /* gemm.h: B, SB and BIAS have a last mode of groups. SETT_GROUPED_CONTIGUOUS: m of
+                           * a run counts the rows of all groups, which lie behind each other.
+                           * SETT_GROUPED_MASKED: A, R, D, AUX, SA and rows' AMAX have that mode too, and m
+                           * is the most rows of a group. Rows of no group are not written. Without .batch,
+                           * .k 0, f32 and D of integers that is not .quantise's. sm_90a and the CPU engine
+                           * have it, for operands that lie as .block_scales says */
+    int groups;           /* of .grouped: how many, 1 to 65535 */
     int align; /* bytes that operands and D begin at, or an element's: a power of two up to 16; 0: 16 */
     int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
     int64_t ldsb;                               /* the same of SB, of .block_scales */
-    int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
+    int64_t batch_a, batch_b, batch_r, batch_d; /* from one product, or group's matrix, to the next; 0: behind
+                                                 * each other, of A, R and D with max_m rows each */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
 } sett_product_problem;
 
@@ -105,26 +116,33 @@ typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual */
     void *d;
-    const float *sa, *sb;    /* of .scaled: M and N, of batches one behind the other, as bias, aux and amax.
-                              * Of .block_scales (M,ceil(K/128)):(1,ldsa) and
+    const float *sa, *sb;    /* of .scaled: M and N, of batches and groups one behind the other, as bias, aux
+                              * and amax: m rows each. Of .block_scales (M,ceil(K/128)):(1,ldsa) and
                               * (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as many rows more, up's */
     const float *s, *qs;     /* of .scale and .quantise */
     const void *bias;
     void *aux;
     float *amax;
+    float *row_sum, *column_sum, *row_max, *column_max;
     float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
     int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
+    const int32_t *offsets; /* of SETT_GROUPED_CONTIGUOUS, (groups + 1): rows offsets[g] to offsets[g + 1] - 1
+                             * are of group g. They do not fall, and are 0 to m */
+    const int32_t *counts;  /* of SETT_GROUPED_MASKED, (groups), 0 to m each: so many rows of matrix g */
+    int expected_m; /* of .grouped: the rows that most groups have, by which the kernel is chosen; results are
+                     * right for any. 0: m, of SETT_GROUPED_CONTIGUOUS over .groups */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
- * not aligned. Else errors of sett_launch_n. */
+ * not aligned, .expected_m is less than 0. Else errors of sett_launch_n. */
 SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_product_operands *,
     void *workspace, size_t workspace_bytes, sett_stream, sett_error *or_null);
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */
 
 /* What a run of m rows takes, for logs and benchmarks:
  * "gemm_wgmma bm=128 bn=128: 132 workers, 40 of 172 tiles streamed, 80.1 us by the model"; the model knows no
- * times of other GPUs than those of sm_90a. Returns the length, as snprintf does. */
+ * times of other GPUs than those of sm_90a. Tiles of groups are what it expects, of .expected_m 0. Returns
+ * the length, as snprintf does. */
 SETT_API int sett_product_explain(const sett_product *, int m, char *text, size_t size);
 /* The same of a problem on a target (NULL: sm_90a), whose device is as the library's table has it: nothing is
  * compiled. -1: errors of sett_product_kernels. */
