@@ -2,6 +2,7 @@
 /* A product in one call: which kernels a problem has, a plan that holds them, and a run of it. */
 #include "epilogue.h"
 #include "product.h"
+#include "weights.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,9 +45,10 @@ static product_facts facts_of(const sett_product_problem *p)
     f.multiprocessors = f.device->multiprocessors;
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
-    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett__bytes_of(p->b);
+    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
+    f.packed_bits = sett__product_packed_bits(p);
     f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
+    sett__product_tiles(&f, p->swiglu, f.packed_bits ? PRODUCT_PACKED : p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
 
@@ -58,7 +60,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
                 .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales}};
+                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .group = p->group, .zeros = p->zeros, .sw = p->sw}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -110,6 +112,10 @@ static sett_status take(const char *function, const sett_product_problem *given,
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
     const bool by_tma = sett__product_takes_tma(p, target), empty = !p->k || !p->n;
+    if (sett__product_packed_bits(p) && gpu && strcmp(target, "sm_90a"))
+        return fail(err, SETT_E_TARGET, function, "products of packed weights, .b %s of .dtype %s, need sm_90a, the target is %s", sett_dtype_name(p->b), sett_dtype_name(p->dtype), target);
+    if (sett__product_packed_bits(p) && !by_tma)
+        return fail(err, SETT_E_ARGUMENT, function, ".b is %s of .dtype %s, packed weights: then .align is 16, rows of A, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long", sett_dtype_name(p->b), sett_dtype_name(p->dtype));
     if (p->block_scales && gpu && strcmp(target, "sm_90a"))
         return fail(err, SETT_E_TARGET, function, ".block_scales is 1: products with them need sm_90a, the target is %s", target);
     if (p->block_scales && !by_tma && !empty)
@@ -236,6 +242,16 @@ static void add_matrix(launch *l, const sett_product_problem *p, const void *dat
     l->arg[l->n++] = sett_launch_arg_buf(b);
 }
 
+/* Weights and scales as sett_product_pack_weights packs them. */
+static void add_packed(launch *l, const sett_product_problem *p, const sett_product_operands *o)
+{
+    const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
+    sett_buf *b = &l->buf[l->n], *sw = &l->buf[l->n + 1];
+    sett__packed_bufs(&w, o->b, o->sw, b, sw);
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+    l->arg[l->n++] = sett_launch_arg_buf(sw);
+}
+
 static void add_vector(launch *l, const sett_product_problem *p, const void *data, sett_dtype t, int64_t n)
 {
     sett_buf *b = &l->buf[l->n];
@@ -314,7 +330,7 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         const char *name;
         const void *p;
         bool needed;
-    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales},
+    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales}, {"sw", o->sw, sett__product_packed_bits(&x->p) > 0},
         {"s", o->s, x->p.terms.scale}, {"qs", o->qs, x->p.terms.quantise}, {"bias", o->bias, x->p.terms.bias}, {"aux", o->aux, x->p.terms.aux}, {"amax", o->amax, x->p.terms.amax}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].needed && !of[i].p)
@@ -337,7 +353,10 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     const product_way w = way_of(x, m);
     launch l = {.n = 0};
     add_matrix(&l, p, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
-    add_matrix(&l, p, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
+    if (sett__product_packed_bits(p))
+        add_packed(&l, p, o);
+    else
+        add_matrix(&l, p, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
     if (p->residual)
         add_matrix(&l, p, o->r, p->d, m, p->n, p->ldr, p->batch_r, 0);
     add_matrix(&l, p, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);

@@ -16,6 +16,8 @@ static inline int64_t product_blocks(int64_t n)
 /* ---- the problem: product_problem.c ---- */
 /* Fills in what is 0, and says in the choice what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
 void sett__product_settle(sett_product_problem *, int max_m, choice *);
+/* Bits of a packed weight, 0: B is as A is. */
+int sett__product_packed_bits(const sett_product_problem *);
 /* Of a settled problem: what all its operands, and what it writes and reads beside that, lie at multiples of, in bytes. */
 int sett__product_align_in(const sett_product_problem *);
 int sett__product_align_out(const sett_product_problem *);
@@ -33,6 +35,7 @@ typedef struct product_facts {
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
     int64_t batches;        /* 1 or more */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
+    int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
@@ -51,7 +54,7 @@ typedef struct product_way {
 } product_way;
 
 /* What a thread sums: as it is, in two levels (.promote), or those times scales (.block_scales). */
-typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS } product_sums;
+typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PRODUCT_PACKED } product_sums;
 /* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among and that have registers for its sums, without those that its N and K
  * need least where there are more than `most_tiles`. */
 void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_tiles);
