@@ -6,7 +6,7 @@
 #include "stream_k.h"
 #include "weights.h"
 
-enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, PACKED_STAGES = 16, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, PACKED_STAGES = 16, BOXES = 32, SUMS = 128 /* most of a thread */, PACKED_SUMS = 112, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
 
 /* Of C, of a tile. */
 static inline int columns(const sett_gemm_wgmma_options *o)
@@ -83,8 +83,8 @@ static inline int halves_of(const sett_gemm_wgmma_options *o)
  * .batched, .scaled and .residual, and 24 bytes of 56 x 256 with .block_scales, .stream_k and .swiglu. */
 static inline int most_sums(const sett_gemm_wgmma_options *o)
 {
-    if (packed_bits(o)) /* beside two K tiles of weights */
-        return SUMS - 2 * WEIGHTS_PIECE / 4 * high_of(o);
+    if (packed_bits(o)) /* beside two K tiles of weights, 16 registers each */
+        return PACKED_SUMS - 32 * high_of(o);
     if (!o->promote)
         return SUMS;
     const bool wide = o->stream_k && groups_of(o) * high_of(o) == 4, scales = o->block_scales && groups_of(o) == 2; /* those take registers too */

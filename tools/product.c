@@ -96,7 +96,7 @@ int product_command(const options *o)
 }
 
 /* ---- sett bench product ------------------------------------------------------------------------------------ */
-enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, OPERANDS };
+enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, SW, OPERANDS };
 typedef struct benched {
     sett_engine *engine;
     sett_stream stream;
@@ -124,10 +124,15 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
     const sett_gemm_terms *t = &p->terms;
     const size_t blocks_n = ((size_t)p->n + 127) / 128 << p->swiglu, blocks_k = ((size_t)p->k + 127) / 128, quads = ((size_t)x->m + 3) / 4 * 4;
     const size_t sa = p->block_scales ? quads * blocks_k : p->scaled ? each * (size_t)x->m : 0, sb = p->block_scales ? blocks_n * (size_t)p->ldsb : p->scaled ? each * (size_t)p->n : 0;
-    const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32};
-    const size_t count[] = {span(p, x->m, p->k, p->lda, p->batch_a, p->a_major), span(p, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
+    const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
+    size_t packed = 0, scales = 0;
+    if (p->sw)
+        sett_product_weights_bytes(&w, &packed, &scales, NULL);
+    const sett_dtype scale = sett_dtype_bits(p->sw) == 16 ? p->sw : SETT_U8;
+    const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale};
+    const size_t count[] = {span(p, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(p, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
         p->residual ? span(p, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? each * (size_t)p->n : 0, t->aux ? each * (size_t)x->m * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? each * (size_t)x->m : t->amax != 0};
+        t->bias ? each * (size_t)p->n : 0, t->aux ? each * (size_t)x->m * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? each * (size_t)x->m : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale)};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
 
@@ -189,7 +194,7 @@ static sett_status once(void *user, sett_stream stream, int set)
     benched *x = user;
     void *const *at = x->at[set];
     const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
-        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
+        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
     return sett_product_run(x->plan, x->m, &o, x->workspace, x->workspace_bytes, stream, &x->err);
 }
 
