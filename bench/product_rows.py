@@ -28,6 +28,7 @@ OURS, INVARIANT, FAST = "sett", "sett, invariant", "torch._scaled_mm, fast sums"
 PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales of blocks"
 DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
+PACKED = ((8192, 28672), (4096, 14336))  # n, k
 FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
 
 
@@ -102,10 +103,13 @@ def invariant(engine, _):
 
 def few(engine, _):
     """Beside what reads B alone: sums of it as Float32, by sett_vector_reduce and by torch."""
-    every = [bf16(engine, m, n, k) for n, k in sized(engine, FEW, ((64, 64),)) for m in (1, 4, 8)]
+    return beside_reads(engine, [bf16(engine, m, n, k) for n, k in sized(engine, FEW, ((64, 64),)) for m in (1, 4, 8)])
+
+
+def beside_reads(engine, every):
     reads = {}
     for threads, blocks, vectors in ((512, 1024, 8), (512, 2048, 4), (256, 2048, 4)):
-        for early in (0, 1):
+        for early in (1, 0):
             kernel = engine.compile(sett.kernels.vector_reduce, dtype="f32", no_pdl=1 - early, threads=threads, blocks=blocks, vectors_per_thread=vectors)
             reads[f"read by sett_vector_reduce {threads}, {blocks}, {vectors}{', begun early' * early}"] = reader(kernel, blocks)
     reads["read by torch.sum"] = lambda s: lambda y=torch.empty(1, device=DEVICE): torch.sum(flat(s.b), 0, keepdim=True, out=y)
@@ -132,6 +136,36 @@ def reader(kernel, blocks):
         return run
 
     return bind
+
+
+def decoded(b, sw, n, k, group):
+    """Weights of i4 as sett.pack_weights gives them, and their scales, as (N,K) of bf16: docs/products.md says where each goes."""
+    blocks, pieces = -(-n // 64), -(-k // 64)
+    codes = torch.stack((b & 15, b >> 4), -1).view(blocks, pieces, 4, 8, 4, 4, 2, 2, 2)  # warp, lane / 4, lane % 4, step, value, 8 columns on, 8 rows on
+    rows = codes.permute(0, 2, 8, 3, 1, 5, 7, 4, 6).reshape(blocks * 64, pieces * 64)
+    scales = sw.view(torch.bfloat16).view(blocks, -1, 4, 8, 2).permute(0, 2, 4, 3, 1).reshape(blocks * 64, -1)
+    return ((rows.float() - 8) * scales.repeat_interleave(group, 1)[:, :pieces * 64].float()).bfloat16()[:n, :k]
+
+
+def w4a16(engine, _):
+    """n, k; A of bf16, weights of 4 bits with a scale of bf16 for 128 of K, beside what reads the weights alone. Weights are its own, not of
+    the pools."""
+    group = 128
+
+    def make_for(m, n, k):
+        def make(data, results):
+            blocks, pieces = -(-n // 64), -(-k // 64)
+            b = torch.randint(0, 256, (blocks * pieces * 2048,), device=DEVICE, dtype=torch.uint8)
+            sw = (torch.rand(blocks * -(-pieces // 2) * 64, device=DEVICE) / 8 + 0.01).bfloat16().view(torch.uint8)
+            return types.SimpleNamespace(a=data.take(m, k), b=b, sw=sw, out=results.take(m, n))
+
+        return make
+
+    def want(n, k):
+        return lambda s: s.a.float() @ decoded(s.b, s.sw, n, k, group).float().T
+
+    return beside_reads(engine, [Cell(f"w4a16 {m} x {n} x {k}", m, n, k, 2 * (m * k + m * n) + n * k // 2 + n * k // 64, guess_ms(m, n, k) / 4, make_for(m, n, k),
+        {OURS: ours(engine, m, n, k, b="i4", group=group)}, {}, want(n, k), close) for n, k in sized(engine, PACKED, ((64, 128), (72, 192))) for m in (1, 16)])
 
 
 def large(engine, _):
@@ -321,6 +355,15 @@ def report_few(results):
     print("Share of the best pure read's speed: sett " + ", ".join(f"{mine:.2f}" for mine, _ in shares) + "; torch.mm " + ", ".join(f"{theirs:.2f}" for _, theirs in shares))
 
 
+def report_packed(results):
+    def bandwidth(r, way):
+        t, c = r.time(way), r.cell
+        return f"{t.us:.2f} us ({t.p10:.2f}..{t.p90:.2f}), {c.n * c.k / 2 / t.us / 1e3:.0f} GB/s of the weights"
+
+    table(results, bandwidth)
+    print("\nShare of the best pure read's speed: " + ", ".join(f"{r.cell.title}: {r.speed(OURS, way)[0]:.3f}" for r in results for way in r.times if way in r.cell.reads))
+
+
 def report_invariant(results):
     report(results)
     summary(results, OURS, INVARIANT)
@@ -347,7 +390,7 @@ class Row(NamedTuple):
     drawn: bool = False  # whether its times make a picture
 
 
-ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
+ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "w4a16": Row(w4a16, report_packed), "large": Row(large),
     "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
 
 
