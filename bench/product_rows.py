@@ -2,6 +2,7 @@
 """The rows of bench/products.py that stand beside peers, by the protocol of product_cells.py. Each is a list of cells, and a report."""
 
 import contextlib
+import functools
 import io
 import math
 import random
@@ -29,6 +30,7 @@ PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales o
 DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
 PACKED = ((8192, 28672), (4096, 14336))  # n, k
+TUNED = ((8, 128, (16,)), (8, 256, (16,)), (16, 64, (16, 32)), (16, 128, (8, 16, 32)), (16, 256, (8, 12, 16, 20)))  # bm, bn, stages
 FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
 
 
@@ -166,6 +168,44 @@ def w4a16(engine, _):
 
     return beside_reads(engine, [Cell(f"w4a16 {m} x {n} x {k}", m, n, k, 2 * (m * k + m * n) + n * k // 2 + n * k // 64, guess_ms(m, n, k) / 4, make_for(m, n, k),
         {OURS: ours(engine, m, n, k, b="i4", group=group)}, {}, want(n, k), close) for n, k in sized(engine, PACKED, ((64, 128), (72, 192))) for m in (1, 16)])
+
+
+def w4a16_tiles(engine, _):
+    """The same by tiles and ways to deal K that sett_product may choose among; what it chooses stands first."""
+    every = w4a16(engine, _)
+    for cell in every:
+        for config in ({"bm": bm, "bn": bn, "stages": stages, "shares": shares} for bm, bn, depths in TUNED for stages in depths for shares in ("split", "even")):
+            if shares_of(config, cell.m, cell.n):
+                cell.ours[" ".join(map(str, config.values()))] = lambda early, cell=cell, config=config: Packed(engine, cell, config, early)
+    return every
+
+
+class Packed:
+    """A product of weights of 4 bits by one tile, as a way of a cell."""
+
+    def __init__(self, engine, cell, config, early):
+        self.m, self.n, self.config = cell.m, cell.n, config
+        tile = {name: value for name, value in config.items() if name != "shares"}
+        self.made = engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", b="i4", group=128, stream_k=1, no_pdl=int(not early), **tile)
+
+    def kernel(self):
+        return self.made
+
+    def bind(self, s):
+        blocks = -(-self.n // 64)
+        b, sw = s.b.view(torch.uint64).view(blocks, -1, 256).permute(2, 1, 0), s.sw.view(torch.bfloat16).view(blocks, -1, 64).permute(2, 1, 0)
+        call = self.made.prepare(s.a, b, sw, s.out, *workspace(), *shares_of(self.config, self.m, self.n))
+
+        def run():
+            call()
+            return s.out
+
+        return run
+
+
+@functools.lru_cache(maxsize=None)
+def workspace():
+    return torch.empty(132 * 256 * 64, device=DEVICE), torch.zeros(1024, device=DEVICE, dtype=torch.uint32)
 
 
 def large(engine, _):
@@ -390,7 +430,7 @@ class Row(NamedTuple):
     drawn: bool = False  # whether its times make a picture
 
 
-ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "w4a16": Row(w4a16, report_packed), "large": Row(large),
+ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "w4a16": Row(w4a16, report_packed), "w4a16_tiles": Row(w4a16_tiles, report_packed), "large": Row(large),
     "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
 
 
