@@ -96,8 +96,8 @@ typedef struct sett_gemm_terms {
  *   .batched   L products of one shape: A (M,K,L), B (N,K,L), and so on as of sett_gemm_mma; strides from one
  *              to the next are the symbols LA2, LB2, LR2, LC2 and LAUX2, as those of groups are. All may span
  *              more than 2^31 elements then, which holds of .grouped too
- *   .b of few bits  packed weights (weights.h): C = A W^T, W[n][k] = T((B[n][k] - zero) scale), where T rounds
- *              to A's type, once. B is what sett_product_pack_weights makes of them, Uint64
+ *   .b of few bits  packed weights (weights.h): C = A W^T, W[n][k] = T((B[n][k] - zero) scale), where T
+ *              rounds to A's type, once. B is what sett_product_pack_weights makes of them, Uint64
  *              (256, bits / 4 ceil(K/64), ceil(N/64)), of .swiglu twice as many of the last; behind it stands
  *              SW of .sw: (64, groups, ceil(N/64)), with .zeros (128, ..), groups of K made a multiple of 64.
  *              Both are contiguous, the first mode innermost. No .grouped, .batched, .cluster 2
