@@ -2,109 +2,6 @@
 /* The main loop of sett_gemm_wgmma with packed weights: threads decode them to registers, which are the A of the instruction, while the tensor
  * core works on the K tile before. docs/products.md says how they are packed. */
 #include "gemm_wgmma.h"
-#include <math.h>
-
-enum { STEPS = 4 /* of 16 of K, in a K tile */, REGISTERS = 4 /* of an instruction's A, 2 values each */, WORDS = 4 /* of 16 bytes */, TWO = 2 };
-
-/* ---- decoding ------------------------------------------------------------------------------------------ */
-/* A row's zero points and scales, as values of A's type. */
-typedef struct scale {
-    sett_val *by, *zero; /* zero: NULL: there is none, or the one of weights_middle() */
-} scale;
-
-/* What an integer of 4 or 8 bits in the lower bits of a 16-bit float's fraction adds to: 128, or 1024, whose unit is 1. */
-static int magic_of(sett_dtype t)
-{
-    return t == SETT_F16 ? 1024 : 128;
-}
-
-static uint32_t magic_bits(sett_dtype t)
-{
-    return t == SETT_F16 ? 0x64006400 : 0x43004300;
-}
-
-/* Values without their scale, (2) of type t, of register j. words: those of its 16 of K. */
-typedef sett_val *(*decode)(sett_build *, sett_dtype t, sett_val *const *words, int j, const scale *);
-
-/* x - the zero point, exactly: x is `more` too large. */
-static sett_val *centred(sett_val *x, const scale *s, sett_dtype b, int more)
-{
-    return s->zero ? sett_sub(x, sett_add(s->zero, more)) : sett_sub(x, weights_middle(b) + more);
-}
-
-/* A word, or 16 bits, as two values. */
-static sett_val *as_two(sett_val *word, sett_dtype t)
-{
-    return sett_bitcast(sett_reshape(word, T1(1)), t);
-}
-
-static sett_val *of_i4(sett_build *b, sett_dtype t, sett_val *const *words, int j, const scale *s)
-{
-    (void)b;
-    sett_val *bits = sett_or(sett_and(sett_shr(words[0], 4 * j), 0x000f000f), magic_bits(t));
-    return centred(as_two(bits, t), s, SETT_I4, magic_of(t));
-}
-
-/* bf16 has 8 bits of fraction, which are those of the difference alone: it is made in Float32. */
-static sett_val *of_i8(sett_build *b, sett_dtype t, sett_val *const *words, int j, const scale *s)
-{
-    sett_val *word = words[j / 2];
-    const int first = j % 2 * 2;
-    if (t == SETT_F16)
-        return centred(as_two(sett_prmt(word, sett_const(b, SETT_U32, magic_bits(t)), 0x5150 + 0x101 * first), t), s, SETT_I8, magic_of(t));
-    const scale of = {.zero = s->zero ? sett_to(s->zero, SETT_F32) : NULL};
-    sett_tensor *both = sett_make_rmem_tensor(b, SETT_F32, TWO);
-    for (int i = 0; i < TWO; i++) {
-        sett_val *x = sett_bitcast(sett_prmt(word, sett_const(b, SETT_U32, 0x4b000000), 0x7440 + first + i), SETT_F32); /* 2^23 + the byte */
-        sett_set(both, centred(x, &of, SETT_I8, 1 << 23), i);
-    }
-    return sett_to(sett_load(both), t);
-}
-
-static sett_val *pair_of_bytes(sett_val *const *words, int j, sett_dtype as)
-{
-    return as_two(sett_to(sett_shr(words[j / 2], j % 2 * 16), SETT_U16), as);
-}
-
-static sett_val *of_e4m3(sett_build *b, sett_dtype t, sett_val *const *words, int j, const scale *s)
-{
-    (void)b, (void)s;
-    return sett_to(pair_of_bytes(words, j, SETT_F8E4M3FN), t);
-}
-
-static sett_val *of_e5m2(sett_build *b, sett_dtype t, sett_val *const *words, int j, const scale *s)
-{
-    (void)b, (void)s;
-    return sett_to(pair_of_bytes(words, j, SETT_F8E5M2), t);
-}
-
-static sett_val *shifted(sett_val *x, int left)
-{
-    return left >= 0 ? sett_shl(x, left) : sett_shr(x, -left);
-}
-
-/* Sign, exponent and fraction go where t has them; the difference of the biases is a factor, so that 0.5, which is subnormal, is one there. */
-static sett_val *of_e2m1(sett_build *b, sett_dtype t, sett_val *const *words, int j, const scale *s)
-{
-    (void)b, (void)s;
-    const int fraction = t == SETT_F16 ? 10 : 7, bias = t == SETT_F16 ? 15 : 127;
-    const uint32_t number = 7u << (fraction - 1);
-    sett_val *sign = sett_and(shifted(words[0], 12 - 4 * j), 0x80008000u), *rest = sett_and(shifted(words[0], fraction - 1 - 4 * j), number | number << 16);
-    return sett_mul(as_two(sett_or(sign, rest), t), ldexp(1, bias - 1));
-}
-
-static const struct kind {
-    sett_dtype b;
-    decode two;
-} kinds[] = {{SETT_I4, of_i4}, {SETT_I8, of_i8}, {SETT_F8E4M3FN, of_e4m3}, {SETT_F8E5M2, of_e5m2}, {SETT_F4E2M1FN, of_e2m1}};
-
-static decode decode_of(sett_dtype b)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].b == b)
-            return kinds[i].two;
-    return NULL;
-}
 
 /* ---- options ------------------------------------------------------------------------------------------- */
 void sett__wgmma_check_packed(sett_gemm_wgmma_options *o, choice *c)
@@ -195,47 +92,23 @@ void sett__wgmma_begin_packed(sett_build *b, const wgmma_parts *t, wgmma_group *
         g->weights[i] = sett_make_fragment_A(g->mma, sett_partition_shape_A(g->mma, T(t->o->tuning.bn, t->bk)));
 }
 
-/* Scales of this thread's two rows of the instruction, 8 apart, of a group of K: they stand beside each other, and so do zero points, 64
- * further on. scales: (64 or 128) */
-static void load_scales(sett_build *b, const wgmma_parts *t, sett_tensor *scales, scale of[2])
-{
-    sett_val *pair = sett_floordiv(sett_mod(sett_thread_idx(b, 0), GROUP), 4); /* 8 of a warp, each of 4 lanes */
-    for (int z = 0; z <= t->o->zeros; z++) {
-        sett_val *two = sett_to(sett_load(sett_local_tile(scales, T1(TWO), T1(sett_add(pair, z * ROWS / TWO)))), t->o->dtype);
-        for (int i = 0; i < 2; i++)
-            *(z ? &of[i].zero : &of[i].by) = sett_element(two, i);
-    }
-}
-
-/* Words of this thread, of one block of 64 rows: (4) of 16 of K of 8 bits each, or of 4 bits of all. b: (256,bits / 4) of Uint64. */
-static void load_words(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *of, sett_val *words[])
-{
-    sett_val *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
-    for (int i = 0; i < packed_bits(o) / WEIGHTS_BOX_BITS; i++) {
-        sett_val *four = sett_load(sett_local_tile(sett_recast_tensor(sett_slice(of, ALL, i), SETT_U32), T1(WORDS), T1(thread)));
-        for (int j = 0; j < WORDS; j++)
-            words[i * WORDS + j] = sett_element(four, j);
-    }
-}
-
 /* The K tile that has come, to registers `to`. */
 static void open_tile(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *to)
 {
     const sett_gemm_wgmma_options *o = t->o;
     const int each = packed_bits(o) / WEIGHTS_BOX_BITS, mine = row_blocks(o) / sharing(o);
-    const decode two = decode_of(o->b);
-    sett_val *s = sett_pipeline_stage(g->get);
+    sett_val *s = sett_pipeline_stage(g->get), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
     for (int i = 0; i < high_of(o); i++) {
         const sett_arg block = o->tuning.ping_pong ? sett_arg_i(i % mine) : SETT_A(sett_add(g->number, i % mine * sharing(o)));
         sett_tensor *scales = sett_slice(t->sw, ALL, ALL, block, i / mine, s);
-        sett_val *words[2 * WORDS];
-        scale of[2] = {{NULL}};
-        load_words(b, o, sett_slice(t->b, ALL, ALL, block, i / mine, s), words);
-        for (int k = 0; k < STEPS; k++) {
-            if (k * groups_of_tile(o) % STEPS == 0)
-                load_scales(b, t, sett_slice(scales, ALL, k * groups_of_tile(o) / STEPS), of);
-            for (int j = 0; j < REGISTERS; j++)
-                sett_store(sett_slice(to, T(ALL, j % 2, j / 2), i, k), sett_mul(two(b, o->dtype, words + k * each, j, &of[j % 2]), of[j % 2].by));
+        sett_val *words[WEIGHTS_WORDS_MOST];
+        weights_scale of[2] = {{NULL}};
+        sett__weights_words(sett_slice(t->b, ALL, ALL, block, i / mine, s), each, thread, words);
+        for (int k = 0; k < WEIGHTS_STEPS; k++) {
+            if (k * groups_of_tile(o) % WEIGHTS_STEPS == 0)
+                sett__weights_scales(sett_slice(scales, ALL, k * groups_of_tile(o) / WEIGHTS_STEPS), sett_floordiv(thread, 4), o->zeros, o->dtype, of);
+            for (int j = 0; j < WEIGHTS_REGISTERS; j++)
+                sett_store(sett_slice(to, T(ALL, j % 2, j / 2), i, k), sett__decode_weights(b, o->dtype, o->b, words + k * each, j, &of[j % 2]));
         }
     }
 }
