@@ -170,8 +170,7 @@ void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *
 void sett__wgmma_check_packed(sett_gemm_wgmma_options *, choice *);
 /* Bytes of a stage. */
 int sett__wgmma_packed_bytes(const sett_gemm_wgmma_options *);
-/* The parameters B and SW; the places of both in shared memory, and what brings them. */
-void sett__wgmma_packed_params(sett_build *, const sett_gemm_wgmma_options *, sett_val *N, sett_val *K, sett_tensor *to[2]);
+/* The places of B and SW in shared memory, and what brings them. */
 void sett__wgmma_packed_places(sett_build *, wgmma_parts *, sett_tensor *const from[2]);
 /* The loader's: those of K tile k of a tile to the stage. */
 typedef struct packed_loads {

@@ -34,16 +34,6 @@ int sett__wgmma_packed_bytes(const sett_gemm_wgmma_options *o)
     return o->tuning.bn * WEIGHTS_PIECE * packed_bits(o) / 8 + bytes_of_scales(o);
 }
 
-void sett__wgmma_packed_params(sett_build *b, const sett_gemm_wgmma_options *o, sett_val *N, sett_val *K, sett_tensor *to[2])
-{
-    sett_val *pieces = sett_floordiv(sett_add(K, WEIGHTS_PIECE - 1), WEIGHTS_PIECE), *blocks = sett_mul(sett_floordiv(sett_add(N, ROWS - 1), ROWS), halves_of(o));
-    sett_val *groups = o->group < 0 ? sett_const(b, SETT_I32, 1) : o->group < WEIGHTS_PIECE ? sett_mul(pieces, groups_of_tile(o)) : sett_floordiv(sett_add(pieces, o->group / WEIGHTS_PIECE - 1), o->group / WEIGHTS_PIECE);
-    sett_val *boxes = sett_mul(pieces, packed_bits(o) / WEIGHTS_BOX_BITS);
-    to[0] = sett_param(b, "B", SETT_U64, sett_make_layout(b, T(WEIGHTS_WORDS, boxes, blocks), T(1, WEIGHTS_WORDS, sett_mul(boxes, WEIGHTS_WORDS))), .align = 16);
-    const int rows = rows_of_scales(o);
-    to[1] = sett_param(b, "SW", o->sw, sett_make_layout(b, T(rows, groups, blocks), T(1, rows, sett_mul(groups, rows))), .align = 16);
-}
-
 void sett__wgmma_packed_places(sett_build *b, wgmma_parts *t, sett_tensor *const from[2])
 {
     const sett_gemm_wgmma_options *o = t->o;

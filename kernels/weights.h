@@ -17,19 +17,6 @@ static inline int weights_middle(sett_dtype b)
     return b == SETT_I4 ? 8 : b == SETT_I8 ? 128 : 0;
 }
 
-/* ---- what kernels do with them: weights_decode.c ---- */
-enum { WEIGHTS_STEPS = 4 /* of 16 of K, in a piece */, WEIGHTS_REGISTERS = 4 /* of an instruction's A, with 2 values each */, WEIGHTS_QUAD = 4 /* words of 16 bytes */, WEIGHTS_WORDS_MOST = 8 };
-/* Of a row and a group, as values of A's type. zero: NULL: there is none, or that of weights_middle(). */
-typedef struct weights_scale {
-    sett_val *by, *zero;
-} weights_scale;
-/* Those of two rows, 8 apart, of a group. scales: (64 or 128); pair: which of 32. */
-void sett__weights_scales(sett_tensor *scales, sett_val *pair, int zeros, sett_dtype t, weights_scale of[2]);
-/* A thread's words of a piece, (256,boxes) of Uint64; those of a step are bits / 4 behind each other. */
-void sett__weights_words(sett_tensor *piece, int boxes, sett_val *thread, sett_val *words[]);
-/* Register j of a step whose words these are: (2) weights of type t. */
-sett_val *sett__decode_weights(sett_build *, sett_dtype t, sett_dtype from, sett_val *const *words, int j, const weights_scale *);
-
 /* ---- the rules: weights.c ---- */
 /* What says how weights are packed. */
 typedef struct weights_options {
@@ -43,4 +30,19 @@ void sett__check_weights(const weights_options *, choice *);
 void sett__packed_bufs(const sett_weights *settled, const void *weights, const void *scales, sett_buf *b, sett_buf *sw);
 /* Of other products they are 0. */
 void sett__no_weights(sett_dtype sw, int group, int zeros, choice *);
+
+/* ---- what kernels do with them: weights_decode.c ---- */
+enum { WEIGHTS_STEPS = 4 /* of 16 of K, in a piece */, WEIGHTS_REGISTERS = 4 /* of an instruction's A, with 2 values each */, WEIGHTS_QUAD = 4 /* words of 16 bytes */, WEIGHTS_WORDS_MOST = 8 };
+/* The parameters B and SW: (256,boxes,blocks) of Uint64, (64 or 128,groups,blocks). */
+void sett__weights_params(sett_build *, const weights_options *, int swiglu, sett_val *N, sett_val *K, sett_tensor *to[2]);
+/* Of a row and a group, as values of A's type. zero: NULL: there is none, or that of weights_middle(). */
+typedef struct weights_scale {
+    sett_val *by, *zero;
+} weights_scale;
+/* Those of two rows, 8 apart, of a group. scales: (64 or 128); pair: which of 32. */
+void sett__weights_scales(sett_tensor *scales, sett_val *pair, int zeros, sett_dtype t, weights_scale of[2]);
+/* A thread's words of a piece, (256,boxes) of Uint64; those of a step are bits / 4 behind each other. */
+void sett__weights_words(sett_tensor *piece, int boxes, sett_val *thread, sett_val *words[]);
+/* Register j of a step whose words these are: (2) weights of type t. */
+sett_val *sett__decode_weights(sett_build *, sett_dtype t, sett_dtype from, sett_val *const *words, int j, const weights_scale *);
 #endif

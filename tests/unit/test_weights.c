@@ -355,6 +355,49 @@ START_TEST(products_of_weights)
 }
 END_TEST
 
+/* sett_gemm_mixed, at any N and K. */
+static const struct { sett_dtype dtype, b, sw; int group, zeros, swiglu, rows, threads, split, pieces; } by_warps[] = {
+    {SETT_BF16, SETT_I4, 0, 0, 0, 0, 0, 0, 0, 0}, {SETT_F16, SETT_I4, 0, 32, 1, 0, 16, 128, 2, 2}, {SETT_BF16, SETT_I4, 0, -1, 1, 1, 8, 256, 4, 4}, {SETT_BF16, SETT_I4, 0, 16, 0, 0, 32, 64, 1, 1},
+    {SETT_BF16, SETT_I8, 0, 64, 0, 0, 8, 0, 0, 0}, {SETT_F16, SETT_I8, 0, 0, 1, 1, 16, 0, 0, 0}, {SETT_BF16, SETT_F8E4M3FN, 0, 0, 0, 0, 8, 0, 0, 4}, {SETT_F16, SETT_F8E5M2, 0, 192, 0, 0, 32, 0, 0, 0},
+    {SETT_BF16, SETT_F4E2M1FN, SETT_F8E4M3FN, 0, 0, 0, 8, 0, 0, 0}, {SETT_BF16, SETT_F4E2M1FN, SETT_F8E8M0FNU, 0, 0, 1, 16, 0, 0, 1}};
+
+START_TEST(products_by_warps)
+{
+    r.seed = (uint64_t)_i * 104729 + 1;
+    const int shapes[][3] = {{number(1, 40), number(1, 260), 2 * number(1, 350)}, {number(1, 8), number(100, 300), 64 * number(5, 20)}, {number(1, 20), number(1, 33), 2 * number(1, 64)}};
+    for (int s = 0; s < 3; s++) {
+        const sett_weights w = {.size = sizeof w, .dtype = by_warps[_i].dtype, .b = by_warps[_i].b, .sw = by_warps[_i].sw, .group = by_warps[_i].group, .zeros = by_warps[_i].zeros, .swiglu = by_warps[_i].swiglu,
+            .n = shapes[s][1], .k = shapes[s][2]};
+        const sett_gemm_mixed_options o = {.size = sizeof o, .dtype = w.dtype, .b = w.b, .sw = w.sw, .c = SETT_F32, .group = w.group, .zeros = w.zeros, .swiglu = w.swiglu, .rows = by_warps[_i].rows,
+            .tuning = {.threads = by_warps[_i].threads, .split = by_warps[_i].split, .pieces = by_warps[_i].pieces}};
+        problem p = make_problem(&w, shapes[s][0]);
+        sett_buf A = rows_of(p.A, w.dtype, (size_t)p.m, (size_t)w.k, (size_t)p.la), C = sett_buf_2d(p.C, SETT_F32, p.m, w.n), B, SW;
+        packed_bufs(&p, &B, &SW);
+        RUN(sett_gemm_mixed, &o, &A, &B, &SW, &C);
+        check_results(&p);
+        drop_problem(&p);
+    }
+}
+END_TEST
+
+static const struct { sett_gemm_mixed_options o; const char *text; } bad_by_warps[] = {
+    {{.dtype = SETT_BF16, .b = SETT_BF16}, ".b is bf16: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN"},
+    {{.dtype = SETT_F32, .b = SETT_I4}, ".b is i4: of fewer bits than A, whose .dtype is f16 or bf16 then, and not f32"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .rows = 9}, ".rows is 9: 8, 16 or 32"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .c = SETT_I32}, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .reserved = 1}, ".reserved is 1: it must be 0"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .tuning.pieces = 3}, ".pieces is 3: 1, 2 or 4"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .tuning.split = 3}, ".split is 3: a divisor of the 8 warps of 256 threads"}};
+
+START_TEST(options_by_warps_refused)
+{
+    sett_gemm_mixed_options o = bad_by_warps[_i].o;
+    o.size = sizeof o;
+    ck_assert(sett_kernels_choose(sett_gemm_mixed, &o, "sm_90a", &err));
+    ck_assert_msg(strstr(err.text, bad_by_warps[_i].text), "%s", err.text);
+}
+END_TEST
+
 static const struct { sett_gemm_wgmma_options o; const char *text; } bad[] = {
     {{.dtype = SETT_BF16, .b = SETT_I4, .batched = 1}, ".b is i4 of .dtype bf16, packed weights: then .batched is 0"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .grouped = SETT_GROUPED_MASKED}, ".b is i4 of .dtype bf16, packed weights: then .grouped is 0"},
@@ -537,6 +580,8 @@ Suite *weights_suite(void)
     tcase_add_test(t, packing_refused);
     tcase_add_loop_test(t, options_refused, 0, sizeof bad / sizeof *bad);
     tcase_add_loop_test(t, products_of_weights, 0, sizeof tiles / sizeof *tiles);
+    tcase_add_loop_test(t, products_by_warps, 0, sizeof by_warps / sizeof *by_warps);
+    tcase_add_loop_test(t, options_by_warps_refused, 0, sizeof bad_by_warps / sizeof *bad_by_warps);
     tcase_add_loop_test(t, any_number_of_rows, 0, 4);
     tcase_add_test(t, invariant_rows);
     tcase_add_test(t, terms_of_weights);
