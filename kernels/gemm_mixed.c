@@ -9,13 +9,24 @@
 
 enum { WARP = 32, SLICE = 16 /* rows of B of a warp */, SLICES = WEIGHTS_PIECE / SLICE, EIGHT = 8 /* rows of A of an instruction */, STEP = 16, TWO = 2, PIECES_MOST = 4, ROWS_MOST = 32 };
 
+static int boxes_of(const sett_gemm_mixed_options *o)
+{
+    return sett_dtype_bits(o->b) / WEIGHTS_BOX_BITS;
+}
+
+static int eights(const sett_gemm_mixed_options *o)
+{
+    return o->rows / EIGHT;
+}
+
 /* ---- options --------------------------------------------------------------------------------------------- */
 static void choose(sett_gemm_mixed_options *o)
 {
     sett_gemm_mixed_tuning *tune = &o->tuning;
     sett__either(&tune->threads, 256);
-    sett__either(&tune->pieces, o->rows > EIGHT || sett_dtype_bits(o->b) == 8 || o->swiglu ? 2 : PIECES_MOST);
-    const int warps = tune->threads / WARP, least = tune->pieces * WEIGHTS_PIECE; /* of K, of a warp */
+    const int wide = boxes_of(o) * (1 + o->swiglu) * eights(o); /* what a piece takes of registers, as a multiple of the least */
+    sett__either(&tune->pieces, wide > 4 ? 1 : wide > 1 ? 2 : PIECES_MOST);
+    const int warps = tune->threads / WARP, least = 2 * WEIGHTS_PIECE; /* of K, of a warp: whatever .rows is, so that sums have the same order */
     if (tune->split)
         return;
     for (tune->split = 1; warps % (2 * tune->split) == 0 && (!tune->k || tune->k >= 2 * tune->split * least);)
@@ -64,16 +75,6 @@ typedef struct warp {
     sett_tensor *a[ROWS_MOST / EIGHT]; /* a lane's rows: (K) */
     sett_tensor *acc[2];
 } warp;
-
-static int boxes_of(const sett_gemm_mixed_options *o)
-{
-    return sett_dtype_bits(o->b) / WEIGHTS_BOX_BITS;
-}
-
-static int eights(const sett_gemm_mixed_options *o)
-{
-    return o->rows / EIGHT;
-}
 
 /* A pair of each 8 of K of a piece, of all rows of A: ((2,2),rows / 8,4). */
 static sett_tensor *load_rows(sett_build *b, const warp *w, sett_val *piece, bool tail)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
+enum { ARGUMENTS = 20, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, PAIR = 4 /* bytes, of A's elements */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -38,10 +38,22 @@ static SETT_PRINTF(4, 5) sett_status fail(sett_error *err, sett_status s, const 
 /* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
 static const int heights[] = {16, 64, 256, 0};
 
+/* Rows that the kernel of few rows takes; 0: there is none. */
+static int few_of(const sett_product_problem *p)
+{
+    return !sett__product_takes_few(p) ? 0 : sett__product_packed_bits(p) ? PRODUCT_FEW_PACKED : PRODUCT_FEW;
+}
+
+/* Does the problem have one on this target? Of packed weights sett_gemm_mixed is all that there is where no tile is. */
+static bool has_few(const sett_product_problem *p, bool by_tma)
+{
+    return few_of(p) > 0 && (by_tma || !sett__product_packed_bits(p));
+}
+
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
-    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = p->batch > 1 ? p->batch : 1, .streams = sett__product_streams(p), .few = few_of(p)};
     f.multiprocessors = f.device->multiprocessors;
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
@@ -85,9 +97,29 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
     return SETT_OK;
 }
 
+/* One of sett_gemm_mixed, of so many rows. */
+static sett_status add_mixed(const sett_product_problem *p, int rows, const char *target, sett_product_kernel *to, sett_error *err)
+{
+    *to = (sett_product_kernel){.family = &sett_gemm_mixed_family,
+        .options.mixed = {.size = sizeof to->options.mixed, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .sw = p->sw, .group = p->group, .zeros = p->zeros, .rows = rows, .scaled = p->scaled,
+            .swiglu = p->swiglu, .residual = p->residual, .tuning.k = p->k, .terms = p->terms}};
+    return sett_kernels_choose(sett_gemm_mixed, &to->options.mixed, target, err);
+}
+
+static sett_status list_mixed(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
+{
+    static const int rows[] = {8, 16, 32};
+    sett_status s = SETT_OK;
+    for (*n = 0; !s && *n < (int)(sizeof rows / sizeof *rows); *n += !s)
+        s = add_mixed(p, rows[*n], target, &to[*n], err);
+    return s;
+}
+
 /* Behind the others. */
 static sett_status add_few(const sett_product_problem *p, const char *target, sett_product_kernel *to, sett_error *err)
 {
+    if (sett__product_packed_bits(p))
+        return add_mixed(p, PRODUCT_FEW, target, to, err);
     *to = (sett_product_kernel){.family = &sett_gemm_few_rows_family,
         .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = PRODUCT_FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
             .tuning.k = p->k, .terms = p->terms}};
@@ -112,16 +144,15 @@ static sett_status take(const char *function, const sett_product_problem *given,
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
     const bool by_tma = sett__product_takes_tma(p, target), empty = !p->k || !p->n;
-    if (sett__product_packed_bits(p) && gpu && strcmp(target, "sm_90a"))
-        return fail(err, SETT_E_TARGET, function, "products of packed weights, .b %s of .dtype %s, need sm_90a, the target is %s", sett_dtype_name(p->b), sett_dtype_name(p->dtype), target);
-    if (sett__product_packed_bits(p) && !by_tma)
-        return fail(err, SETT_E_ARGUMENT, function, ".b is %s of .dtype %s, packed weights: then .align is 16, rows of A, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long", sett_dtype_name(p->b), sett_dtype_name(p->dtype));
+    const bool packed = sett__product_packed_bits(p) > 0;
+    if (packed && sett__product_align_in(p) < PAIR)
+        return fail(err, SETT_E_ARGUMENT, function, ".b is %s of .dtype %s, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes", sett_dtype_name(p->b), sett_dtype_name(p->dtype));
     if (p->block_scales && gpu && strcmp(target, "sm_90a"))
         return fail(err, SETT_E_TARGET, function, ".block_scales is 1: products with them need sm_90a, the target is %s", target);
     if (p->block_scales && !by_tma && !empty)
         return fail(err, SETT_E_ARGUMENT, function, ".block_scales is 1: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long");
-    sett_status s = by_tma ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
-    if (!s && sett__product_takes_few(p))
+    sett_status s = (by_tma ? list_tma : packed ? list_mixed : list_mma)(p, target, list, n, err);
+    if (!s && has_few(p, by_tma))
         s = add_few(p, target, &list[(*n)++], err);
     return s;
 }
@@ -160,7 +191,7 @@ static sett_status plan_for(const char *function, const sett_product_problem *gi
     sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
     x->max_m = max_m;
     x->by_tma = !s && sett__product_takes_tma(&x->p, target);
-    x->n_tiles = x->n_kernels - (!s && sett__product_takes_few(&x->p));
+    x->n_tiles = x->n_kernels - (!s && has_few(&x->p, x->by_tma));
     if (x->by_tma)
         x->facts = facts_of(&x->p);
     return s;
@@ -296,13 +327,19 @@ static void add_stream(launch *l, const sett_product *x, void *workspace, const 
     l->arg[l->n++] = sett_launch_arg_int(w->streamed);
 }
 
-/* Of sett_gemm_mma: the lowest tile that has room for m rows, else the highest. */
+/* Rows of a block of sett_gemm_mma or sett_gemm_mixed. */
+static int height_of(const sett_product_kernel *k)
+{
+    return k->family == &sett_gemm_mixed_family ? k->options.mixed.rows : k->options.mma.tuning.bm;
+}
+
+/* Of these the lowest that has room for m rows, else the highest. */
 static int by_height(const sett_product *x, int m)
 {
     int i = 0;
     if (m <= PRODUCT_FEW && x->n_tiles < x->n_kernels)
         return x->n_tiles;
-    while (i < x->n_tiles - 1 && x->list[i].options.mma.tuning.bm < m)
+    while (i < x->n_tiles - 1 && height_of(&x->list[i]) < m)
         i++;
     return i;
 }
@@ -375,8 +412,11 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
 int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
 {
     const product_way w = way_of(x, m > 0 ? m : 1);
+    const char *name = x->list[w.kernel].family->name;
     if (w.kernel == x->n_tiles)
-        return x->by_tma ? snprintf(text, size, "gemm_few_rows: %.1f us by the model", w.us) : snprintf(text, size, "gemm_few_rows");
+        return x->by_tma ? snprintf(text, size, "%s: %.1f us by the model", name, w.us) : snprintf(text, size, "%s", name);
+    if (!x->by_tma && x->list[w.kernel].family == &sett_gemm_mixed_family)
+        return snprintf(text, size, "%s rows=%d", name, x->list[w.kernel].options.mixed.rows);
     if (!x->by_tma)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
     return snprintf(text, size, "gemm_wgmma bm=%d bn=%d%s: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,

@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */ };
+enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -21,7 +21,8 @@ int sett__product_packed_bits(const sett_product_problem *);
 /* Of a settled problem: what all its operands, and what it writes and reads beside that, lie at multiples of, in bytes. */
 int sett__product_align_in(const sett_product_problem *);
 int sett__product_align_out(const sett_product_problem *);
-/* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target? May K be dealt to
+/* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target, or,
+ * of packed weights, of sett_gemm_mixed beside sett_gemm_wgmma? May K be dealt to
  * several workers? */
 bool sett__product_takes_tma(const sett_product_problem *, const char *target);
 bool sett__product_takes_few(const sett_product_problem *);

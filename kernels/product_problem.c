@@ -175,6 +175,8 @@ bool sett__product_streams(const sett_product_problem *p)
 /* What sett_gemm_few_rows takes, on any target. */
 bool sett__product_takes_few(const sett_product_problem *p)
 {
+    if (sett__product_packed_bits(p)) /* only beside tiles, which take less */
+        return sett__product_takes_tma(p, "sm_90a") && !p->batch_invariant;
     const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32 && !p->block_scales, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / PRODUCT_FEW;
     return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && p->batch <= 1 && !p->batch_invariant;

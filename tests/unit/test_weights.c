@@ -440,13 +440,11 @@ START_TEST(any_number_of_rows)
 {
     enum { MOST = 200 };
     static const sett_weights of[] = {{.dtype = SETT_BF16, .b = SETT_I4, .n = 264, .k = 704}, {.dtype = SETT_F16, .b = SETT_I4, .n = 136, .k = 200, .group = 32, .zeros = 1}, {.dtype = SETT_BF16, .b = SETT_I8, .n = 72, .k = 192, .group = -1, .swiglu = 1},
-        {.dtype = SETT_BF16, .b = SETT_F4E2M1FN, .sw = SETT_F8E4M3FN, .n = 200, .k = 136}};
+        {.dtype = SETT_BF16, .b = SETT_F4E2M1FN, .sw = SETT_F8E4M3FN, .n = 200, .k = 136}, {.dtype = SETT_BF16, .b = SETT_I4, .n = 75, .k = 202, .zeros = 1}};
     static const int rows[] = {1, 7, 16, 17, 33, 64, 65, 100, 129, 200};
     sett_weights w = of[_i];
     w.size = sizeof w;
     r.seed = (uint64_t)_i + 77;
-    if (!has_wgmma())
-        return;
     problem all = make_problem(&w, MOST);
     const sett_product_problem p = product_of(&w, 0);
     void *workspace;
@@ -468,12 +466,10 @@ END_TEST
 START_TEST(invariant_rows)
 {
     enum { MOST = 130, N = 136, K = 456 };
-    const sett_weights w = {.size = sizeof w, .dtype = SETT_BF16, .b = SETT_I4, .n = N, .k = K, .zeros = 1};
+    const sett_weights w = {.size = sizeof w, .dtype = SETT_BF16, .b = SETT_I4, .n = N - _i /* of sett_gemm_wgmma, of sett_gemm_mixed */, .k = K, .zeros = 1};
     static float all[MOST * N], some[MOST * N];
     void *workspace;
     size_t bytes;
-    if (!has_wgmma())
-        return;
     problem x = make_problem(&w, MOST);
     const sett_product_problem p = product_of(&w, 1);
     sett_product *plan = prepare(&p, MOST, &workspace, &bytes);
@@ -481,8 +477,8 @@ START_TEST(invariant_rows)
     for (int m = MOST; m > 0; m -= m > 20 ? 21 : 3) {
         float *to = m == MOST ? all : some;
         ck_assert_msg(!sett_product_run(plan, m, &o, workspace, bytes, r.stream, &err), "%s", err.text);
-        ck_assert(!sett_memcpy(r.e, r.stream, to, x.C, sizeof *to * (size_t)m * N) && !sett_sync(r.e, r.stream));
-        ck_assert_msg(!memcmp(to, all, sizeof *to * (size_t)m * N), "%d rows have other bits than among %d", m, MOST);
+        ck_assert(!sett_memcpy(r.e, r.stream, to, x.C, sizeof *to * (size_t)m * (size_t)w.n) && !sett_sync(r.e, r.stream));
+        ck_assert_msg(!memcmp(to, all, sizeof *to * (size_t)m * (size_t)w.n), "%d rows have other bits than among %d", m, MOST);
     }
     sett_free(r.e, r.stream.device, workspace), sett_product_free(plan), drop_problem(&x);
 }
@@ -496,8 +492,6 @@ START_TEST(terms_of_weights)
     uint16_t bias[N], got[M * N];
     void *workspace;
     size_t bytes;
-    if (!has_wgmma())
-        return;
     problem x = make_problem(&w, M);
     sett_product_problem p = product_of(&w, 0);
     p.d = SETT_BF16, p.terms = (sett_gemm_terms){.alpha = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU};
@@ -526,7 +520,13 @@ START_TEST(kernels_of_weights)
         const int n = sett_product_kernels(&p, "sm_90a", k, &err);
         ck_assert_msg(n > 0, "%s", err.text);
         for (int i = 0; i < n; i++)
-            ck_assert(k[i].family->body == sett_gemm_wgmma && k[i].options.wgmma.b == SETT_I4 && k[i].options.wgmma.group == 128 && k[i].options.wgmma.sw == SETT_BF16);
+            ck_assert(k[i].family->body == sett_gemm_wgmma ? k[i].options.wgmma.b == SETT_I4 && k[i].options.wgmma.group == 128 && k[i].options.wgmma.sw == SETT_BF16 : i == n - 1 && k[i].family->body == sett_gemm_mixed);
+        ck_assert_int_eq(sett_product_kernels(&p, "sm_80", k, &err), 3);
+        ck_assert(k[0].family->body == sett_gemm_mixed && k[0].options.mixed.rows == 8 && k[2].options.mixed.rows == 32 && k[0].options.mixed.tuning.split == k[2].options.mixed.tuning.split);
+        ck_assert_int_gt(sett_product_explain_for(&p, "sm_80", 9, text, sizeof text, &err), 0);
+        ck_assert_str_eq(text, "gemm_mixed rows=16");
+        ck_assert_int_gt(sett_product_explain_for(&p, "sm_90a", 1, text, sizeof text, &err), 0);
+        ck_assert_msg(!strncmp(text, "gemm_mixed: ", 12), "%s", text);
         ck_assert_int_gt(sett_product_explain_for(&p, "sm_90a", 16, text, sizeof text, &err), 0);
         ck_assert_msg(!strncmp(text, "gemm_wgmma bm=16 ", 17), "%s", text);
     }
@@ -540,8 +540,9 @@ static const struct { sett_product_problem p; const char *target, *text; } bad_p
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 0}, "cpu", ".k is 0: from 1 to 2147483647"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .group = 7}, "cpu", ".group is 7: 16, 32, a multiple of 64, or -1 for all of K"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .group = 64}, "cpu", ".group is 64: of packed weights, .b of fewer bits than .dtype, alone"},
-    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 9, .k = 8}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .align is 16, rows of A, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long"},
-    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8}, "sm_80", "products of packed weights, .b i4 of .dtype bf16, need sm_90a, the target is sm_80"}};
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 9, .k = 9}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .align = 2}, "sm_90a", ".b is i4 of .dtype bf16, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8}, "sm_75", "products of bf16 need sm_80, the target is sm_75"}};
 
 START_TEST(products_refused)
 {
@@ -559,8 +560,6 @@ START_TEST(a_run_without_scales)
     const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .b = SETT_I4, .n = 64, .k = 64};
     void *workspace;
     size_t bytes;
-    if (!has_wgmma())
-        return;
     sett_product *plan = prepare(&p, 4, &workspace, &bytes);
     const sett_product_operands o = {.size = sizeof o, .a = workspace, .b = workspace, .d = workspace};
     ck_assert_int_eq(sett_product_run(plan, 1, &o, workspace, bytes, r.stream, &err), SETT_E_ARGUMENT);
@@ -582,8 +581,8 @@ Suite *weights_suite(void)
     tcase_add_loop_test(t, products_of_weights, 0, sizeof tiles / sizeof *tiles);
     tcase_add_loop_test(t, products_by_warps, 0, sizeof by_warps / sizeof *by_warps);
     tcase_add_loop_test(t, options_by_warps_refused, 0, sizeof bad_by_warps / sizeof *bad_by_warps);
-    tcase_add_loop_test(t, any_number_of_rows, 0, 4);
-    tcase_add_test(t, invariant_rows);
+    tcase_add_loop_test(t, any_number_of_rows, 0, 5);
+    tcase_add_loop_test(t, invariant_rows, 0, 2);
     tcase_add_test(t, terms_of_weights);
     tcase_add_test(t, kernels_of_weights);
     tcase_add_loop_test(t, products_refused, 0, sizeof bad_products / sizeof *bad_products);

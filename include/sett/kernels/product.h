@@ -23,6 +23,7 @@
 #ifndef SETT_KERNELS_PRODUCT_H
 #define SETT_KERNELS_PRODUCT_H
 #include <sett/kernels/gemm.h>
+#include <sett/kernels/gemm_mixed.h>
 #include <sett/kernels/gemm_mma.h>
 #include <sett/kernels/weights.h>
 #include <sett/launch.h>
@@ -65,8 +66,9 @@ typedef struct sett_product_problem {
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product to the next; 0: behind each other */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
     /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
-     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major and .batch are 0; n
-     * and k are 1 or more. sm_90a and the CPU engine have it, for operands that lie as of .block_scales. */
+     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major and .batch
+     * are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Kernels are sett_gemm_wgmma's
+     * where all lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows. */
     int group;     /* weights along K that have a scale: 16, 32, or a multiple of 64; 0: 128; -1: all of K */
     int zeros;     /* 1: of i4 and i8: zero points too */
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
@@ -82,6 +84,7 @@ typedef struct sett_product_kernel {
         sett_gemm_wgmma_options wgmma;
         sett_gemm_few_rows_options few_rows;
         sett_gemm_mma_options mma;
+        sett_gemm_mixed_options mixed;
     } options; /* of the body: sett_kernels_compile(e, k.family->body, &k.options, target, ...) */
 } sett_product_kernel;
 /* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
