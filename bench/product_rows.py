@@ -31,6 +31,7 @@ DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 716
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
 PACKED = ((8192, 28672), (4096, 14336))  # n, k
 TUNED = ((8, 128, (16,)), (8, 256, (16,)), (16, 64, (16, 32)), (16, 128, (8, 16, 32)), (16, 256, (8, 12, 16, 20)))  # bm, bn, stages
+BY_WARPS = tuple({"rows": rows, "threads": threads, "split": split, "pieces": pieces} for rows in (8, 16) for threads in (128, 256) for split in (4, 8) if split <= threads // 32 for pieces in (1, 2, 4))
 FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
 
 
@@ -177,6 +178,9 @@ def w4a16_tiles(engine, _):
         for config in ({"bm": bm, "bn": bn, "stages": stages, "shares": shares} for bm, bn, depths in TUNED for stages in depths for shares in ("split", "even")):
             if shares_of(config, cell.m, cell.n):
                 cell.ours[" ".join(map(str, config.values()))] = lambda early, cell=cell, config=config: Packed(engine, cell, config, early)
+        for config in BY_WARPS:
+            if cell.m <= config["rows"] <= max(cell.m, 8):
+                cell.ours[f"gemm_mixed {' '.join(map(str, config.values()))}"] = lambda early, cell=cell, config=config: Packed(engine, cell, config, early)
     return every
 
 
@@ -186,7 +190,8 @@ class Packed:
     def __init__(self, engine, cell, config, early):
         self.m, self.n, self.config = cell.m, cell.n, config
         tile = {name: value for name, value in config.items() if name != "shares"}
-        self.made = engine.compile(sett.kernels.gemm_wgmma, dtype="bf16", b="i4", group=128, stream_k=1, no_pdl=int(not early), **tile)
+        family, stream = (sett.kernels.gemm_wgmma, {"stream_k": 1}) if "shares" in config else (sett.kernels.gemm_mixed, {})
+        self.made = engine.compile(family, dtype="bf16", b="i4", group=128, no_pdl=int(not early), **stream, **tile)
 
     def kernel(self):
         return self.made
@@ -194,7 +199,8 @@ class Packed:
     def bind(self, s):
         blocks = -(-self.n // 64)
         b, sw = s.b.view(torch.uint64).view(blocks, -1, 256).permute(2, 1, 0), s.sw.view(torch.bfloat16).view(blocks, -1, 64).permute(2, 1, 0)
-        call = self.made.prepare(s.a, b, sw, s.out, *workspace(), *shares_of(self.config, self.m, self.n))
+        shares = (*workspace(), *shares_of(self.config, self.m, self.n)) if "shares" in self.config else ()
+        call = self.made.prepare(s.a, b, sw, s.out, *shares)
 
         def run():
             call()

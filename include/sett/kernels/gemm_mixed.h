@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with weights of few bits by the tensor cores of a warp. <sett/kernels.h> says what all ready kernels
- * have in common. */
+/* Products with weights of few bits by the tensor cores of a warp. <sett/kernels.h> says what all ready
+ * kernels have in common. */
 #ifndef SETT_KERNELS_GEMM_MIXED_H
 #define SETT_KERNELS_GEMM_MIXED_H
 #include <sett/kernels/gemm.h>
@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 /* C = A W^T by mma.sync, W[n][k] = T((B[n][k] - zero) scale), where T rounds to A's type, once: for sm_80 and
- * later. Arguments: A (M,K), B, SW, [R], C (M,N) ... B and SW are packed weights as sett_gemm_wgmma has them
- * (gemm.h), and so are the terms behind them. Rows of A lie a multiple of 4 bytes apart (LA), those of R and C
- * as they please (LR, LC); any M, N and K from 1 on. A, R and C span less than 2^31 elements.
+ * later. Arguments: A (M,K), B, SW, [R], C (M,N) ... B and SW are packed weights as sett_gemm_wgmma has
+ * them (gemm.h), and so are the terms behind them. Rows of A lie a multiple of 4 bytes apart (LA), those of R
+ * and C as they please (LR, LC); any M, N and K from 1 on. A, R and C span less than 2^31 elements.
  * B is read once for each .rows rows of A, straight to registers, so the kernel is for few rows: more are
  * right and slower. Sums are Float32. Their order is that of the options and K: a row's result has the same
  * bits whatever M and the other rows are.
