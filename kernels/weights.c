@@ -143,22 +143,44 @@ static size_t place_in_awq(size_t i)
     return i / 2 + i % 2 * 4;
 }
 
-/* What is packed of element (row,k): integers are unsigned. rows: of all weights. */
-static unsigned code_of(const sett_weights *w, const void *weights, size_t rows, size_t row, size_t k)
+/* What is packed of element (row,k) of `rows` rows in all: integers are unsigned. */
+typedef unsigned (*code_of)(const sett_weights *, const void *weights, size_t rows, size_t row, size_t k);
+
+static unsigned middle_of(const sett_weights *w)
+{
+    return w->zeros ? 0 : (unsigned)weights_middle(w->b);
+}
+
+static unsigned byte_code(const sett_weights *w, const void *weights, size_t rows, size_t row, size_t k)
+{
+    (void)rows;
+    return ((const unsigned char *)weights)[row * (size_t)w->k + k] ^ middle_of(w);
+}
+
+static unsigned nibble_code(const sett_weights *w, const void *weights, size_t rows, size_t row, size_t k)
 {
     const size_t i = row * (size_t)w->k + k;
-    const unsigned middle = w->zeros ? 0 : (unsigned)weights_middle(w->b);
-    switch (w->order) {
-    case SETT_WEIGHTS_GPTQ:
-    case SETT_WEIGHTS_GPTQ_V2:
-        return nibble(weights, k / WORD_NIBBLES * rows + row, k % WORD_NIBBLES);
-    case SETT_WEIGHTS_AWQ:
-        return nibble(weights, k * (rows / WORD_NIBBLES) + row / WORD_NIBBLES, place_in_awq(row % WORD_NIBBLES));
-    default: {
-        const unsigned char *bytes = weights;
-        return (sett_dtype_bits(w->b) == CHAR_BIT ? bytes[i] : bytes[i / 2] >> i % 2 * 4 & 15) ^ middle;
-    }
-    }
+    (void)rows;
+    return (((const unsigned char *)weights)[i / 2] >> i % 2 * 4 & 15) ^ middle_of(w);
+}
+
+static unsigned gptq_code(const sett_weights *w, const void *weights, size_t rows, size_t row, size_t k)
+{
+    (void)w;
+    return nibble(weights, k / WORD_NIBBLES * rows + row, k % WORD_NIBBLES);
+}
+
+static unsigned awq_code(const sett_weights *w, const void *weights, size_t rows, size_t row, size_t k)
+{
+    (void)w;
+    return nibble(weights, k * (rows / WORD_NIBBLES) + row / WORD_NIBBLES, place_in_awq(row % WORD_NIBBLES));
+}
+
+static code_of reader_of(const sett_weights *w)
+{
+    if (w->order == SETT_WEIGHTS_ROWS)
+        return sett_dtype_bits(w->b) == CHAR_BIT ? byte_code : nibble_code;
+    return w->order == SETT_WEIGHTS_AWQ ? awq_code : gptq_code;
 }
 
 static unsigned zero_of(const sett_weights *w, const void *zeros, size_t rows, size_t groups, size_t row, size_t group)
@@ -204,19 +226,30 @@ static void put_code(unsigned char *to, size_t at, int bits, unsigned code)
     if (bits == CHAR_BIT)
         to[at] = (unsigned char)code;
     else
-        to[at / 2] = (unsigned char)((to[at / 2] & (at % 2 ? 15 : 240)) | code << at % 2 * 4);
+        to[at / 2] |= (unsigned char)(code << at % 2 * 4); /* they are zeros before */
 }
 
-/* All weights of one half, of rows `first` on. */
-static void pack_half(const sett_weights *w, const void *weights, size_t first, unsigned char *to)
+/* Piece number `piece` of rows block x 64 on of a half that begins with row `first`; place: of each of its elements. */
+static void pack_piece(const sett_weights *w, const void *weights, size_t first, size_t block, size_t piece, const uint16_t *place, unsigned char *to)
 {
     const int bits = sett_dtype_bits(w->b);
-    const size_t pieces = blocks_of(w->k, WEIGHTS_PIECE), rows = (size_t)w->n << w->swiglu, piece = ROWS * WEIGHTS_PIECE;
-    for (size_t row = 0; row < (size_t)w->n; row++)
-        for (size_t k = 0; k < (size_t)w->k; k++) {
-            const size_t at = (row / ROWS * pieces + k / WEIGHTS_PIECE) * piece + place_in_piece(row % ROWS, k % WEIGHTS_PIECE, bits);
-            put_code(to, at, bits, code_of(w, weights, rows, first + row, k));
-        }
+    const code_of read = reader_of(w);
+    const size_t rows = (size_t)w->n << w->swiglu, n = (size_t)w->n - block * ROWS, depth = (size_t)w->k - piece * WEIGHTS_PIECE;
+    for (size_t i = 0; i < ROWS && i < n; i++)
+        for (size_t k = 0; k < WEIGHTS_PIECE && k < depth; k++)
+            put_code(to, place[i * WEIGHTS_PIECE + k], bits, read(w, weights, rows, first + block * ROWS + i, piece * WEIGHTS_PIECE + k));
+}
+
+/* All weights of one half. */
+static void pack_half(const sett_weights *w, const void *weights, size_t first, unsigned char *to)
+{
+    enum { PIECE = ROWS * WEIGHTS_PIECE };
+    const size_t pieces = blocks_of(w->k, WEIGHTS_PIECE), bits = (size_t)sett_dtype_bits(w->b), bytes = PIECE * bits / CHAR_BIT;
+    uint16_t place[PIECE];
+    for (size_t i = 0; i < PIECE; i++)
+        place[i] = (uint16_t)place_in_piece(i / WEIGHTS_PIECE, i % WEIGHTS_PIECE, (int)bits);
+    for (size_t i = 0; i < blocks_of(w->n, ROWS) * pieces; i++)
+        pack_piece(w, weights, first, i / pieces, i % pieces, place, to + i * bytes);
 }
 
 /* Rows 8 apart, which a thread has, stand beside each other; zero points, as A's type, behind the scales of 64 rows. */
