@@ -484,29 +484,32 @@ START_TEST(invariant_rows)
 }
 END_TEST
 
-/* relu(2 sums + bias), as bf16. */
+/* relu(2 sums + bias) + R, as bf16, by sett_gemm_wgmma and by sett_gemm_mixed. */
 START_TEST(terms_of_weights)
 {
-    enum { M = 20, N = 72, K = 192 };
-    const sett_weights w = {.size = sizeof w, .dtype = SETT_BF16, .b = SETT_I4, .n = N, .k = K};
-    uint16_t bias[N], got[M * N];
+    enum { M = 20, MOST = 72, K = 192 };
+    const int n = MOST - _i;
+    const sett_weights w = {.size = sizeof w, .dtype = SETT_BF16, .b = SETT_I4, .n = n, .k = K};
+    uint16_t bias[MOST], more[M * MOST], got[M * MOST];
     void *workspace;
     size_t bytes;
     problem x = make_problem(&w, M);
     sett_product_problem p = product_of(&w, 0);
-    p.d = SETT_BF16, p.terms = (sett_gemm_terms){.alpha = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU};
-    for (size_t i = 0; i < N; i++)
+    p.d = SETT_BF16, p.residual = 1, p.terms = (sett_gemm_terms){.alpha = 1, .bias = 1, .activation = SETT_ACTIVATION_RELU};
+    for (size_t i = 0; i < MOST; i++)
         put(SETT_BF16, bias, i, uniform(&r.seed) * 8);
-    void *of_bias = on_device(bias, sizeof bias);
+    for (size_t i = 0; i < M * MOST; i++)
+        put(SETT_BF16, more, i, uniform(&r.seed) * 4);
+    void *of_bias = on_device(bias, sizeof bias), *R = on_device(more, sizeof more);
     sett_product *plan = prepare(&p, M, &workspace, &bytes);
-    const sett_product_operands o = {.size = sizeof o, .a = x.A, .b = x.B, .sw = x.SW, .d = x.C, .bias = of_bias, .alpha = 2};
+    const sett_product_operands o = {.size = sizeof o, .a = x.A, .b = x.B, .sw = x.SW, .r = R, .d = x.C, .bias = of_bias, .alpha = 2};
     ck_assert_msg(!sett_product_run(plan, M, &o, workspace, bytes, r.stream, &err), "%s", err.text);
-    ck_assert(!sett_memcpy(r.e, r.stream, got, x.C, sizeof got) && !sett_sync(r.e, r.stream));
-    for (int i = 0; i < M * N; i++) {
-        double most, want = fmax(0, 2 * exactly(&x, i / N, i % N, &most) + get(SETT_BF16, bias, (size_t)(i % N)));
-        ck_assert_msg(fabs(get(SETT_BF16, got, (size_t)i) - want) <= want * 0x1p-8 + most * 0x1p-18, "(%d,%d): %g, not %g", i / N, i % N, get(SETT_BF16, got, (size_t)i), want);
+    ck_assert(!sett_memcpy(r.e, r.stream, got, x.C, sizeof *got * M * (size_t)n) && !sett_sync(r.e, r.stream));
+    for (int i = 0; i < M * n; i++) {
+        double most, want = fmax(0, 2 * exactly(&x, i / n, i % n, &most) + get(SETT_BF16, bias, (size_t)(i % n))) + get(SETT_BF16, more, (size_t)i);
+        ck_assert_msg(fabs(get(SETT_BF16, got, (size_t)i) - want) <= fabs(want) * 0x1p-8 + most * 0x1p-18, "(%d,%d): %g, not %g", i / n, i % n, get(SETT_BF16, got, (size_t)i), want);
     }
-    sett_free(r.e, r.stream.device, workspace), sett_free(r.e, r.stream.device, of_bias), sett_product_free(plan), drop_problem(&x);
+    sett_free(r.e, r.stream.device, workspace), sett_free(r.e, r.stream.device, of_bias), sett_free(r.e, r.stream.device, R), sett_product_free(plan), drop_problem(&x);
 }
 END_TEST
 
@@ -583,7 +586,7 @@ Suite *weights_suite(void)
     tcase_add_loop_test(t, options_by_warps_refused, 0, sizeof bad_by_warps / sizeof *bad_by_warps);
     tcase_add_loop_test(t, any_number_of_rows, 0, 5);
     tcase_add_loop_test(t, invariant_rows, 0, 2);
-    tcase_add_test(t, terms_of_weights);
+    tcase_add_loop_test(t, terms_of_weights, 0, 2);
     tcase_add_test(t, kernels_of_weights);
     tcase_add_loop_test(t, products_refused, 0, sizeof bad_products / sizeof *bad_products);
     tcase_add_test(t, a_run_without_scales);
