@@ -19,7 +19,7 @@ from graphs import guess_ms, on_side
 from product_cells import Cell, Runner
 from product_picture import picture
 from product_readme import near
-from product_table import PEER, ROWS, SHAPES, by, geomean
+from product_table import PEER, ROWS, SHAPES, by, geomean, shares_of
 from product_way import Bound, Mlp, Recorder, Tuned, product_of, sealed, tunings
 from rounds import seen
 
