@@ -26,6 +26,8 @@ from rounds import seen
 import sett
 
 OURS, INVARIANT, FAST = "sett", "sett, invariant", "torch._scaled_mm, fast sums"
+OTHER = "sett, of the other pack"
+PLAIN_FP8 = "torch._scaled_mm to fp8"
 PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales of blocks"
 DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
@@ -101,6 +103,16 @@ def invariant(engine, _):
     every = [bf16(engine, *cell) for cell in sized(engine, [(m, n, k) for n, k in SHAPES for m in (1, 8, 64, 257, 1024, 4096)], SMALL)]
     for cell in every:
         cell.ours[INVARIANT] = ours(engine, cell.m, cell.n, cell.k, invariant=True)
+    return every
+
+
+def assemblers(engine, words):
+    """24 of `cells`, two of each (N,K), by another pack too, which another assembler made of the same kernels."""
+    other = engine if isinstance(engine, Recorder) else sealed(words[0])
+    draw = random.Random(2)
+    every = [bf16(engine, *cell) for cell in sized(engine, [(m, n, k) for n, k in SHAPES for m in draw.sample(ROWS, 2)], SMALL)]
+    for cell in every:
+        cell.ours[OTHER] = ours(other, cell.m, cell.n, cell.k)
     return every
 
 
@@ -218,6 +230,30 @@ def large(engine, _):
     return [bf16(engine, *shape) for shape in sized(engine, ((8192, 8192, 8192), (4096, 4096, 4096), (8192, 8192, 512)), SMALL)]
 
 
+def f32(engine, _):
+    """By multiply-adds, and by tf32, beside torch.mm by the same. Operands are their own: those of the pools have 8 bits alone."""
+
+    def peer(tf32):
+        def bind(s):
+            def run():
+                torch.backends.cuda.matmul.allow_tf32 = tf32
+                torch.mm(s.a, s.b.T, out=s.out)
+
+            return run
+
+        return bind
+
+    def make(data, results):
+        return types.SimpleNamespace(a=torch.randn(m, k, device=DEVICE), b=torch.randn(n, k, device=DEVICE), out=torch.empty(m, n, device=DEVICE))
+
+    def within(part):
+        return lambda got, want: ((got - want).abs().max() <= want.abs().max() * part).item()
+
+    m, n, k = sized(engine, (4096, 4096, 4096), (70, 136, 64))
+    return [Cell(f"{name} {m} x {n} x {k}", m, n, k, 4 * (m * k + n * k + m * n), guess_ms(m, n, k, 4) * slower, make, {OURS: ours(engine, m, n, k, "f32", tf32=tf32)},
+        {f"{PEER}, {name}": peer(bool(tf32))}, lambda s: s.a.double() @ s.b.double().T, within(part), torch.float32) for name, tf32, slower, part in (("f32", 0, 7, 2**-17), ("tf32", 1, 1, 2**-8))]
+
+
 def fp8(engine, _):
     """m, n, k; fp8 (e4m3) to bf16, without scales, beside cuBLASLt whose sums are as fast."""
     one = torch.ones((), device=DEVICE)
@@ -267,7 +303,8 @@ def fp8_blocks(engine, _):
 
 
 def epilogues(engine, _):
-    """One cell, so that all are beside the plain one: bias and GELU by columns, a residual, and SwiGLU of half as many columns."""
+    """One cell, so that all are beside the plain one: bias and GELU by columns, a residual, and SwiGLU of half as many columns. Another of fp8 to fp8,
+    by a scale, with the greatest value beside it."""
     m = n = k = sized(engine, 4096, 128)
     gelu = torch.nn.functional.gelu
 
@@ -289,19 +326,51 @@ def epilogues(engine, _):
         f"{OURS}, swiglu": ours(engine, m, n // 2, k, out="half", swiglu=1)}
     peers = {PEER: mm, "torch, bias + gelu": lambda s: lambda: torch._addmm_activation(s.bias, s.a, s.b.T, use_gelu=True, out=s.out),
         "torch, residual": lambda s: lambda: torch.addmm(s.r, s.a, s.b.T, out=s.out), "torch, swiglu": lambda s: lambda: gated(torch.mm(s.a, s.b.T, out=s.out))}
-    return [Cell(f"{m} x {n} x {k}", m, n, k, 2 * (m * k + n * k + 3 * m * n), guess_ms(m, n, k), make, mine, peers, want, close)]
+    return [Cell(f"{m} x {n} x {k}", m, n, k, 2 * (m * k + n * k + 3 * m * n), guess_ms(m, n, k), make, mine, peers, want, close), quantised(engine, m, n, k)]
 
 
-def mlp(engine, _):
-    """The MLP of LLaMA-3.1-8B with its norm and residuals, as bench/mlp.py has it. Its operands are its own, not of the pools."""
+def quantised(engine, m, n, k):
+    """fp8 to fp8: what a scale and the greatest value cost beside that alone."""
+    half, one = torch.full((1,), 0.5, device=DEVICE), torch.ones((), device=DEVICE)
+
+    def make(data, results):
+        s = types.SimpleNamespace(a=data.take(m, k), b=data.take(n, k), out=results.take(m, n // 2).view(torch.float8_e4m3fn))
+        s.qs, s.amax = half, torch.zeros(1, device=DEVICE)
+        return s
+
+    def want(s):
+        c = product(s).clamp(-448, 448)
+        return {OURS: c, PLAIN_FP8: c, f"{OURS}, scale + amax": (product(s) / 2).clamp(-448, 448)}
+
+    def right(got, want):
+        lost = 2**-13 * k / 32 * k**0.5  # as near() has it
+        return ((got.float() - want).abs() / (want.abs() * 2**-4 + 2**-9 + lost)).max().item() <= 1
+
+    def plain(s):
+        return lambda: torch._scaled_mm(s.a, s.b.T, one, one, scale_result=one, out_dtype=torch.float8_e4m3fn, use_fast_accum=True, out=s.out)
+
+    fp8 = {"d": "f8E4M3FN"}
+    return Cell(f"fp8 to fp8 {m} x {n} x {k}", m, n, k, m * k + n * k + m * n, guess_ms(m, n, k, 1), make, {OURS: ours(engine, m, n, k, "f8E4M3FN", **fp8),
+        f"{OURS}, scale + amax": ours(engine, m, n, k, "f8E4M3FN", quantise=1, amax=1, **fp8)}, {PLAIN_FP8: plain} if GPU else {}, want, right, torch.float8_e4m3fn)
+
+
+def mlp(engine, words):
+    """The MLP of LLaMA-3.1-8B with its norm and residuals, as bench/mlp.py has it, by sett.Product, whose launches begin early (PDL) as a server's do.
+    Its operands are its own, not of the pools."""
     hidden, inner = sized(engine, (llama.llama_mlp.HIDDEN, llama.llama_mlp.INNER), (llama.HIDDEN, llama.INNER))
+    modes = {"torch.compile": {}, "torch.compile, max-autotune": {"mode": "max-autotune-no-cudagraphs"}}  # captured as all ways are
+
+    def make(tokens):
+        if GPU:
+            torch.compiler.reset()  # it keeps 8 shapes of a function, and runs others without it
+        return types.SimpleNamespace(**llama.make(tokens))
 
     def of(tokens):
         return Cell(f"MLP of LLaMA-3.1-8B, {tokens} tokens", tokens, 3 * inner, hidden, 2 * 3 * inner * hidden, 3 * guess_ms(tokens, inner, hidden),
-            lambda data, results: types.SimpleNamespace(**llama.make(tokens)), {OURS: lambda early: Mlp(engine, tokens, hidden, inner, early)},
-            {"torch.compile": compiled_by_torch(llama.reference), "torch": lambda s: lambda: llama.reference(s)}, llama.want, llama.right, chain=True)
+            lambda data, results: make(tokens), {OURS: lambda early: Mlp(engine, tokens, hidden, inner, True)},
+            {name: compiled_by_torch(llama.reference, **more) for name, more in modes.items()} | {"torch": lambda s: lambda: llama.reference(s)}, llama.want, llama.right, chain=True)
 
-    return [of(tokens) for tokens in sized(engine, (1, 64, 512, 4096), (70, 1))]
+    return [of(int(tokens)) for tokens in words or sized(engine, (1, 2, 4, 8, 16, 32, 64, 128), (70, 1))]
 
 
 def bits(every):
@@ -415,6 +484,11 @@ def report_invariant(results):
     summary(results, OURS, INVARIANT)
 
 
+def report_assemblers(results):
+    report(results)
+    summary(results, OURS, OTHER)
+
+
 def report_epilogues(results):
     """What each epilogue costs, of ours and of the peer's, and ours over the peer's of the same epilogue."""
     table(results)
@@ -424,8 +498,22 @@ def report_epilogues(results):
                 who, what = way.split(", ")
                 plain, peer = OURS if who == OURS else PEER, f"torch, {what}"
                 beside = f"; {speed(r, way, peer)} of that of {peer}" if who == OURS and peer in r.times else ""
-                print(f"{way}: {speed(r, way, plain)} of the speed of {plain}{beside}")
+                if plain in r.times:
+                    print(f"{way}: {speed(r, way, plain)} of the speed of {plain}{beside}")
     summary(results)
+
+
+def report_mlp(results):
+    """Beside the faster one of what torch.compile gives."""
+    table(results)
+    least = []
+    for r in results:
+        compiled = [way for way in r.times if way.startswith("torch.compile")]
+        if compiled:
+            best = min(compiled, key=r.ms)
+            least.append(r.speed(OURS, best)[0])
+            print(f"{r.cell.title}: {speed(r, OURS, best)} of {best}")
+    print(f"\n{OURS} over the faster torch.compile: geometric mean {geomean(least):.4f} of {len(least)}, at least {min(least):.3f}" if least else "no torch.compile")
 
 
 # ---- a row ---------------------------------------------------------------------------------------------------------
@@ -437,13 +525,13 @@ class Row(NamedTuple):
 
 
 ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "w4a16": Row(w4a16, report_packed), "w4a16_tiles": Row(w4a16_tiles, report_packed), "large": Row(large),
-    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp)}
+    "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp, report_mlp), "f32": Row(f32), "assemblers": Row(assemblers, report_assemblers)}
 
 
-def pack(path, seeds):
-    """Compiles what rows need, begun early and plainly, and `drawn` for these seeds, into a pack."""
-    engine, refused = Recorder(), set()
-    for cell in (cell for name, row in ROW.items() for words in ([[seed] for seed in seeds] if name == "drawn" else [[]]) for cell in row.cells(engine, words)):
+def pack(path, seeds, rows, assembler):
+    """Compiles what these rows need, begun early and plainly, and `drawn` for these seeds, into a pack."""
+    engine, refused = Recorder(assembler), set()
+    for cell in (cell for name, row in ROW.items() if name in rows for words in ([[seed] for seed in seeds] if name == "drawn" else [[]]) for cell in row.cells(engine, words)):
         for way, of in cell.ours.items():
             for early in (False, True):
                 try:

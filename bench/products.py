@@ -9,7 +9,8 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
     bench/products.py model FILE.csv FILE.svg  the model of sett_product beside the times of `cells`, as SVG; needs the command sett
     bench/products.py picture FILE.csv FILE.svg
 
-    bench/products.py pack FILE [SEED...]      compiles what the rows need, and `drawn` for these seeds
+    bench/products.py pack FILE [SEED...] [--rows ROW,...] [--assembler ptxas|nvjitlink]
+                                               compiles what the rows need, and `drawn` for these seeds
     bench/products.py ROW [--pack FILE] [--budget SECONDS] [--warm SECONDS] [--out PREFIX]
                                                a row by the protocol of product_cells.py, from a pack alone: nothing is compiled. ROW:
         cells          bf16, 12 (N,K) of models at 22 M, beside cuBLAS
@@ -19,10 +20,18 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         w4a16          weights of 4 bits at 1 and 16 rows, (N,K) of (8192,28672) and (4096,14336), beside what reads them alone
         w4a16_tiles    the same by each tile
         large          8192^3, 4096^3, 8192 x 8192 x 512
+        f32            4096^3 by multiply-adds, and by tf32
         fp8            beside cuBLASLt with fast sums
         fp8_blocks     with scales of blocks, beside cuBLASLt's
-        epilogues      bias and GELU, a residual, SwiGLU, beside the plain product
-        mlp            the MLP of LLaMA-3.1-8B, beside torch.compile and torch
+        epilogues      bias and GELU, a residual, SwiGLU, beside the plain product; fp8 with amax, beside fp8
+        assemblers PACK 24 of `cells`, by another pack too, that another assembler made
+        mlp [TOKENS..] the MLP of LLaMA-3.1-8B at 1 to 128 tokens, beside torch.compile, also with max-autotune, and torch
+    bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
+                                               10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
+                                               NumPy instead of torch without a GPU: 2,000 small ones, in all orders of the CPU engine
+    bench/products.py model-pack [--write] [--pack FILE] [--threads N]
+                                               all products of LLaMA-3.1-8B and Qwen3-30B-A3B, examples/models.warm: how many kernels; what a sealed process
+                                               takes to be ready beyond the driver's start; random M; it needs NumPy instead of torch without a GPU
     bench/products.py readme [main] [few] [fp8] [llama]
                                                rows of README, as Markdown
     bench/products.py                          all of it, small; on a GPU README's rows"""
@@ -75,9 +84,14 @@ def model(words):
 
 
 def pack(words):
-    from product_rows import pack as of
+    from product_rows import ROW, pack as of
 
-    of(words[0], words[1:])
+    p = argparse.ArgumentParser(prog="bench/products.py pack")
+    p.add_argument("path", metavar="FILE")
+    p.add_argument("seeds", nargs="*", metavar="SEED")
+    p.add_argument("--rows", type=lambda text: text.split(","), default=list(ROW))
+    p.add_argument("--assembler", choices=("auto", "ptxas", "nvjitlink"), default="auto")
+    of(**vars(p.parse_args(words)))
 
 
 def row(name, words):
@@ -89,11 +103,27 @@ def row(name, words):
     p.set_defaults(words=())
     if name == "drawn":
         p.add_argument("words", nargs=1, metavar="SEED", type=int)
+    if name == "assemblers":
+        p.add_argument("words", nargs=1, metavar="PACK")
+    if name == "mlp":
+        p.add_argument("words", nargs="*", metavar="TOKENS", type=int)
     p.add_argument("--pack", default=PACK)
     p.add_argument("--budget", type=float, default=BUDGET_S)
     p.add_argument("--warm", type=float, default=WARM_S)
     p.add_argument("--out")
     run(name, **vars(p.parse_args(words)))
+
+
+def at_random(words):
+    from product_random import main as of
+
+    of(words)
+
+
+def model_pack(words):
+    from product_models import main as of
+
+    of(words)
 
 
 def readme(words):
@@ -109,16 +139,16 @@ def every(_):
     if not GPU:
         sweep([])
         for name in ROW:
-            row(name, ["1"] * (name == "drawn"))
+            row(name, ["1"] * (name in ("drawn", "assemblers")))
     readme([])
 
 
 def main():
-    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "readme": readme, "": every}
+    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "random": at_random, "model-pack": model_pack, "readme": readme, "": every}
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)
-    elif name in ("cells", "drawn", "invariant", "few", "w4a16", "w4a16_tiles", "large", "fp8", "fp8_blocks", "epilogues", "mlp"):
+    elif name in ("cells", "drawn", "invariant", "few", "w4a16", "w4a16_tiles", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp", "assemblers"):
         row(name, words)
     else:
         sys.exit(__doc__)

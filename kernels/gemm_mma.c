@@ -21,7 +21,7 @@ int sett__mma_high(const sett_gemm_mma_options *o)
 {
     const int bm = o->tuning.bm, warps = o->tuning.warps;
     if (sett__mma_by_fma(o))
-        return bm < 64 ? bm : 64;
+        return bm < 64 ? bm : warps > 1 ? 64 : 32;
     return 16 * (bm >= 256 && warps >= 8 ? 4 : bm >= 64 && warps >= 2 ? 2 : 1);
 }
 
@@ -29,6 +29,12 @@ int sett__mma_wide(const sett_gemm_mma_options *o)
 {
     const int each = sett__mma_by_fma(o) ? 4 * 4 * 32 : 16 * 16; /* rows times columns of a warp */
     return each * o->tuning.warps / sett__mma_high(o);
+}
+
+int sett__mma_lanes_high(const sett_gemm_mma_options *o)
+{
+    const int high = sett__mma_high(o) / 4;
+    return high < 8 ? high : 8;
 }
 
 int sett__mma_padding(const sett_gemm_mma_options *o, int major)
@@ -131,7 +137,7 @@ static void choose_tile(sett_gemm_mma_options *o)
     sett_gemm_mma_tuning *tune = &o->tuning;
     const int m = tune->m;
     sett__either(&tune->bm, !m || m > 64 ? 128 : m > 32 ? 64 : m > 16 ? 32 : 16);
-    sett__either(&tune->warps, sett__mma_by_fma(o) && tune->bm > 64 ? 8 : 4);
+    sett__either(&tune->warps, 4);
     sett__either(&tune->bk, sett__mma_by_fma(o) ? 32 : tune->bm < 64 ? 128 : 64);
 }
 
@@ -240,10 +246,10 @@ static sett_val *values_of(const mma_tile *t, const terms *s, int i)
     return t->o->swiglu ? sett_mul(sett__gate(s, x), sett__up(s, sett_load(part_of(t, t->acc, i + parts_of(t->o))))) : x;
 }
 
-/* Of fma the first threads lie along M; of tensor cores a row has four lanes. */
+/* Of tensor cores a row has four lanes. */
 static int same_rows(const sett_gemm_mma_options *o)
 {
-    return sett__mma_by_fma(o) ? 31 & ~(sett__mma_high(o) / 4 - 1) : 3;
+    return sett__mma_by_fma(o) ? 31 & ~(2 * (sett__mma_lanes_high(o) - 1)) : 3;
 }
 
 static void store(const mma_tile *t, sett_tensor *C, sett_val *batch, terms *s)

@@ -40,6 +40,8 @@ int sett__mma_columns(const sett_gemm_mma_options *); /* of C, of a tile */
 /* Rows, and columns, that the warps compute at once. */
 int sett__mma_high(const sett_gemm_mma_options *);
 int sett__mma_wide(const sett_gemm_mma_options *);
+/* Lanes of a warp along M, of fma: bits 1 to 3 of their numbers, or 1 and 2. */
+int sett__mma_lanes_high(const sett_gemm_mma_options *);
 /* Where rows of B may lie in shared memory in any order they are dealt out so that a thread has 4 columns of C beside each other, in two
  * atoms: column e + 2 a + 4 q of 16 is row e + 2 q + 8 a. */
 bool sett__mma_dealt(const sett_gemm_mma_options *);

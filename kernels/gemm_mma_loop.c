@@ -28,7 +28,7 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-enum { TURNED = 4, TURNED_ACROSS = 8 }; /* of 8-bit elements: a thread turns 4 x 4, and 8 threads read 32 bytes of memory */
+enum { TURNED = 4, OTHER_ACROSS = 8 }; /* a thread turns 4 x 4 elements of 8 bits, or one of f32; 8 threads read 32 bytes of memory */
 
 /* Neighbouring threads copy neighbours in memory, as many elements each as the alignment allows. */
 static void choose_copy(source *s, const mma_tile *t, sett_dtype d, int rows, int major)
@@ -39,7 +39,7 @@ static void choose_copy(source *s, const mma_tile *t, sett_dtype d, int rows, in
     s->async = vec * bytes >= 4 && !turned;
     sett_copy_atom *atom = s->async ? sett_copy_async(t->b, d, vec * bytes * 8) : sett_copy_universal(t->b, d, vec * bytes * 8);
     const int wide = (major == SETT_K_MAJOR ? t->bk : rows) / vec, high = (major == SETT_K_MAJOR ? rows : t->bk) / deep;
-    const int across = least(wide, turned ? TURNED_ACROSS : threads), down = least(high, threads / across);
+    const int across = least(wide, other ? OTHER_ACROSS : threads), down = least(high, threads / across);
     s->threads = across * down;
     s->copy = major == SETT_K_MAJOR ? sett_make_tiled_copy_tv(atom, sett_make_layout(t->b, T(down, across), T(across, 1)), sett_make_layout(t->b, T(1, vec)))
                                     : sett_make_tiled_copy_tv(atom, sett_make_layout(t->b, T(across, down), T(1, across)), sett_make_layout(t->b, T(vec, deep)));
@@ -142,11 +142,19 @@ static void read_step(const reader *r, sett_val *stage, int k)
     sett_copy(r->copy, sett_slice(r->from, ALL, ALL, k, stage), sett_slice(r->to, ALL, ALL, k));
 }
 
+/* By fma, the same of n steps of K. */
+static void multiply_steps(const mma_tile *t, sett_val *stage, int from, int n)
+{
+    sett_tensor *A = sett_partition_A(t->mine, sett_slice(t->sA, ALL, ALL, stage)), *B = sett_partition_B(t->mine, sett_slice(t->sB, ALL, ALL, stage));
+    for (int k = from; k < from + n; k++)
+        sett_gemm(t->mma, t->acc, sett_slice(A, ALL, ALL, k), sett_slice(B, ALL, ALL, k), t->acc);
+}
+
 /* acc += the stage's product. What the next step multiplies is read before this one is multiplied. */
 static void multiply(const mma_tile *t, sett_val *stage)
 {
     if (sett__mma_by_fma(t->o)) {
-        sett_gemm(t->mma, t->acc, sett_partition_A(t->mine, sett_slice(t->sA, ALL, ALL, stage)), sett_partition_B(t->mine, sett_slice(t->sB, ALL, ALL, stage)), t->acc);
+        multiply_steps(t, stage, 0, t->bk);
         return;
     }
     const int steps = extent_of(t, t->a.fragment, 2);
@@ -158,14 +166,66 @@ static void multiply(const mma_tile *t, sett_val *stage)
     }
 }
 
+/* ---- by fma, copies between the steps -------------------------------------------------------------------- */
+/* Copies of a stage that all begin at once keep shared memory from the vectors that are read for the first steps. So each share of the steps
+ * has a share of the copies behind it, without a branch, which would part the steps: that is for tiles that lie inside A and B. */
+enum { SHARES = 4 };
+
+/* Of the copies of this thread, share i. */
+static void copy_share(const mma_tile *t, const source *s, sett_val *k, sett_val *stage, int i)
+{
+    const int rows = extent_of(t, s->to, 1), parts = rows * extent_of(t, s->to, 2);
+    for (int j = parts * i / SHARES; j < parts * (i + 1) / SHARES; j++)
+        sett_copy(s->copy, sett_slice(s->from, ALL, j % rows, j / rows, k), sett_slice(s->to, ALL, j % rows, j / rows, stage));
+}
+
+static void copy_shares(const mma_tile *t, sett_val *k, sett_val *stage, int i)
+{
+    for (const source *s = t->in; s < t->in + t->n_in; s++)
+        if (s->threads == 32 * t->o->tuning.warps)
+            copy_share(t, s, k, stage, i);
+        else
+            sett_if (t->b, sett_lt(t->thread, s->threads))
+                copy_share(t, s, k, stage, i);
+}
+
+/* Of a tile inside M and N, k-tiles from `from` on while the one whose copies begin lies inside K; of others none. Gives the first that is
+ * left. */
+static sett_val *multiply_inside(const mma_tile *t, sett_arg from)
+{
+    sett_build *b = t->b;
+    const int ahead = t->o->tuning.stages - 1, steps = t->bk / SHARES;
+    sett_val *below = sett_le(sett_mul(sett_add(t->m, 1), t->o->tuning.bm), t->in[0].rows), *left_of = sett_le(sett_mul(sett_add(t->n, 1), sett__mma_columns(t->o)), t->in[1].rows);
+    sett_val *to = sett_where(sett_and(below, left_of), sett_max(sett_sub(sett_floordiv(t->K, t->bk), ahead), from), from);
+    sett_for (b, k, from, to, 1) {
+        sett_val *s = sett_sub(k, from), *stage = sett_mod(s, ahead + 1), *next = sett_mod(sett_add(s, ahead), ahead + 1);
+        sett_cp_async_wait_group(b, ahead - 1);
+        sett_sync_threads(b);
+        for (int i = 0; i < SHARES; i++) {
+            multiply_steps(t, stage, i * steps, steps);
+            copy_shares(t, sett_add(k, ahead), next, i);
+        }
+        sett_cp_async_commit_group(b);
+    }
+    return to;
+}
+
 /* ---- both ------------------------------------------------------------------------------------------------- */
+/* Threads of fma, along M and N. Lanes beside each other differ in N, and the next bit is of M: shared memory gives the 16 bytes that two such
+ * lanes have in common once, so that the vectors of a warp, of 8 places in M and 4 in N, take half as long. */
+static sett_layout *threads_of_fma(sett_build *b, const sett_gemm_mma_options *o)
+{
+    const int lanes = sett__mma_lanes_high(o), high = sett__mma_high(o) / 4 / lanes, wide = sett__mma_wide(o) / 4 * lanes / 32;
+    return sett_make_layout(b, T(T(lanes, high), T(2, 16 / lanes, wide), 1), T(T(2, 32), T(1, 2 * lanes, 32 * high), 0));
+}
+
 /* Warps side by side, each of which has two atoms beside each other in N, so that one ldmatrix x4 fills the B of both. Of fma a thread has
  * 4 rows and 4 columns beside each other: 16 bytes of shared memory. */
 static sett_tiled_mma *product_of(sett_build *b, const sett_gemm_mma_options *o)
 {
     const int high = sett__mma_high(o), wide = sett__mma_wide(o), k = 32 / sett__bytes_of(o->dtype);
     if (sett__mma_by_fma(o))
-        return sett_make_tiled_mma(sett_mma_universal(b, .acc = SETT_F32), T(high / 4, wide / 4, 1),
+        return sett_make_tiled_mma(sett_mma_universal(b, .acc = SETT_F32), threads_of_fma(b, o),
             T(sett_make_layout(b, T(high / 4, 4), T(4, 1)), sett_make_layout(b, T(wide / 4, 4), T(4, 1)), ALL));
     const sett_dtype x = o->tf32 ? SETT_TF32 : o->dtype, y = o->tf32 ? SETT_TF32 : o->b;
     sett_mma_atom *atom = sett_mma_sync(b, .a = x, .b = y, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .m = 16, .n = 8, .k = k);
@@ -199,7 +259,8 @@ void sett__mma_loop(mma_tile *t, sett_arg from, sett_arg to)
     const int stages = t->o->tuning.stages;
     sett_for (b, s, 0, stages - 1, 1)
         fetch(t, sett_add(s, from), s, to);
-    sett_for (b, k, from, to, 1) {
+    const sett_arg rest = sett__mma_by_fma(t->o) ? SETT_A(multiply_inside(t, from)) : from;
+    sett_for (b, k, rest, to, 1) {
         sett_cp_async_wait_group(b, stages - 2); /* k-tile k has come for this thread, */
         sett_sync_threads(b);                    /* for all; and all have read the stage that is written next */
         sett_val *next = sett_add(k, stages - 1), *s = sett_sub(k, from);

@@ -83,8 +83,11 @@ static void settle(void *options, choice *c)
     sett_gemm_wgmma_options *o = options;
     sett_gemm_wgmma_tuning *tune = &o->tuning;
     const sett_dtype t = o->dtype;
-    if (t != SETT_F16 && t != SETT_BF16 && !sett__is_f8(t) && t != SETT_I8)
-        REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2 or i8", t ? sett_dtype_name(t) : "not given");
+    if (!sett__is_small_float(t) && !sett__is_f8(t) && t != SETT_I8)
+        REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8, or f32 with .tf32", t ? sett_dtype_name(t) : "not given");
+    sett__in_range(c, "tf32", o->tf32, 0, 1);
+    if (o->tf32 != (t == SETT_F32))
+        REFUSE(c, o->tf32 ? ".tf32 is 1: .dtype is f32 then, and not %s" : ".tf32 is 0: tensor cores have no products of %s but those of .tf32", sett_dtype_name(t));
     o->b = o->b ? o->b : t;
     if (packed_bits(o))
         sett__wgmma_check_packed(o, c);
@@ -92,7 +95,7 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(o->b), sett_dtype_name(t));
     else
         sett__no_weights(o->sw, o->group, o->zeros, c);
-    o->c = o->c ? o->c : t == SETT_F16 ? t : SETT_BF16;
+    o->c = o->c ? o->c : t == SETT_F16 || t == SETT_F32 ? t : SETT_BF16;
     if (!sett__is_small_float(o->c) && !sett__is_f8(o->c) && !(o->c == SETT_I8 && o->terms.quantise))
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
     const epilogue_options e = epilogue_of(o);
@@ -122,7 +125,7 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     if (sums_of(o) > most_sums(o))
-        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales ? ", and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
+        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales ? " and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
     const int most = most_stages(o);
     const int usual = packed_bits(o) ? PACKED_STAGES : CHUNKS;
     sett__either(&tune->stages, most > usual ? usual : most);
@@ -251,6 +254,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales), P(grouped), P(batched), P(group), P(zeros), P(sw),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales), P(grouped), P(batched), P(tf32), P(group), P(zeros), P(sw),
     TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

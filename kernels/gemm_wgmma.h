@@ -59,7 +59,7 @@ static inline int sums_of(const sett_gemm_wgmma_options *o)
 /* Bits of a weight that is packed and decoded to A's type; 0: B is as A is. */
 static inline int packed_bits(const sett_gemm_wgmma_options *o)
 {
-    return sett_dtype_bits(o->b) < sett_dtype_bits(o->dtype) ? sett_dtype_bits(o->b) : 0;
+    return weights_bits(o->dtype, o->b);
 }
 
 /* Of packed weights: scales of a row that a K tile has. */

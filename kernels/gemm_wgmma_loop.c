@@ -116,15 +116,22 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
 sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options *o, int groups, int n)
 {
     const bool decoded = packed_bits(o) > 0;
-    const sett_dtype rows = upright(o) || decoded ? o->dtype : o->b, cols = upright(o) ? o->b : o->dtype;
-    sett_mma_atom *atom = sett_wgmma(b, .a = rows, .b = cols, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n, .a_from = decoded ? SETT_RMEM : SETT_SMEM);
+    const sett_dtype of_a = o->tf32 ? SETT_TF32 : o->dtype, of_b = o->tf32 ? SETT_TF32 : decoded ? o->dtype : o->b;
+    sett_mma_atom *atom = sett_wgmma(b, .a = upright(o) ? of_a : of_b, .b = upright(o) ? of_b : of_a, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n, .a_from = decoded ? SETT_RMEM : SETT_SMEM);
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
+}
+
+/* A stage of A or B, as the tensor cores have its elements. */
+static sett_tensor *stage_of(const wgmma_parts *t, sett_tensor *stages, sett_val *s)
+{
+    sett_tensor *stage = sett_slice(stages, ALL, ALL, s);
+    return t->o->tf32 ? sett_recast_tensor(stage, SETT_TF32) : stage; /* the same bits */
 }
 
 void sett__wgmma_products(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *sums, bool first)
 {
     sett_val *s = sett_pipeline_stage(g->get);
-    sett_tensor *rows = sett_slice(upright(t->o) ? t->a : t->b, ALL, ALL, s), *cols = sett_slice(upright(t->o) ? t->b : t->a, ALL, ALL, s);
+    sett_tensor *rows = stage_of(t, upright(t->o) ? t->a : t->b, s), *cols = stage_of(t, upright(t->o) ? t->b : t->a, s);
     sett_tensor *fA = sett_make_fragment_A(g->mma, sett_partition_A(g->mine, rows)), *fB = sett_make_fragment_B(g->mma, sett_partition_B(g->mine, cols)); /* descriptors */
     sett_gemm(g->mma, sums, fA, fB, sums, .overwrite = first);
     sett_mma_commit(b);

@@ -13,8 +13,7 @@ enum { ALIGN = 16 /* bytes, of TMA */ };
 /* ---- the problem ------------------------------------------------------------------------------------- */
 int sett__product_packed_bits(const sett_product_problem *p)
 {
-    const int bits = sett_dtype_bits(p->b);
-    return bits < sett_dtype_bits(p->dtype) ? bits : 0;
+    return weights_bits(p->dtype, p->b);
 }
 
 static void check_packed(sett_product_problem *p, choice *c)
@@ -159,7 +158,7 @@ int sett__product_align_out(const sett_product_problem *p)
 /* What sett_gemm_wgmma takes, on the target that has it; the CPU engine takes it too. */
 bool sett__product_takes_tma(const sett_product_problem *p, const char *target)
 {
-    const bool types = p->dtype != SETT_F32 && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise), majors = !p->a_major && !p->b_major;
+    const bool types = (p->dtype != SETT_F32 || p->tf32) && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise), majors = !p->a_major && !p->b_major;
     const bool lies = sett__product_align_in(p) == ALIGN && sett__product_align_out(p) == ALIGN && (int64_t)p->n * sett__bytes_of(p->d) % ALIGN == 0;
     const int64_t limit = INT32_MAX;
     const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;

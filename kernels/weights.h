@@ -11,6 +11,13 @@
  * the order of the values. Sixteen bytes of a thread stand beside those of the next. */
 enum { WEIGHTS_PIECE = 64, WEIGHTS_WORDS = 256 /* of 64 bits, in one mode of a box */, WEIGHTS_BOX_BITS = 4 /* of a weight, of a piece that is one such row */ };
 
+/* Bits of a weight that is packed, beside A of type a; 0: B is as A is. */
+static inline int weights_bits(sett_dtype a, sett_dtype b)
+{
+    const int bits = sett_dtype_bits(b);
+    return (a == SETT_F16 || a == SETT_BF16) && bits <= 8 ? bits : 0;
+}
+
 /* What the packer makes of signed weights without zero points, that are decoded by the zero point which is the middle. */
 static inline int weights_middle(sett_dtype b)
 {

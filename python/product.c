@@ -42,6 +42,17 @@ static void take_packed(product *x)
 }
 
 /* ---- making and ending ------------------------------------------------------------------------------ */
+/* A class of Python's that is made from Product has no module of its own. */
+static state *state_of(PyTypeObject *type)
+{
+    state *st = NULL;
+    while (type && !(st = PyType_GetModuleState(type))) {
+        PyErr_Clear();
+        type = PyType_GetSlot(type, Py_tp_base);
+    }
+    return st;
+}
+
 /* Product(...): the function _plan(...) of the type gives the engine, a plan, which is taken over, the bytes of a workspace, device, max_m. */
 static PyObject *product_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
@@ -51,7 +62,7 @@ static PyObject *product_new(PyTypeObject *type, PyObject *args, PyObject *names
     product *x = NULL;
     Py_XDECREF(function);
     if (planned && PyTuple_Check(planned) && PyArg_ParseTuple(planned, "OOnii", &engine, &plan, &bytes, &device, &max_m) && (x = new_object(type))) {
-        x->st = PyType_GetModuleState(type);
+        x->st = state_of(type);
         x->engine = Py_NewRef(engine);
         x->plan = PyLong_AsVoidPtr(plan), x->bytes = (size_t)bytes, x->device = device, x->max_m = max_m;
         x->p.size = sizeof x->p;

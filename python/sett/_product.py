@@ -181,14 +181,19 @@ class Product(_fast.Product):
         return f"<sett.Product {' '.join(f'{n}={v}' for n, v in self.problem.items())} for device {self.device}>"
 
 
-def kernels_of(engine: Engine, target: str, problem: Dict[str, Any]) -> List[Kernel]:
-    """The kernels of a problem for a target, compiled."""
+def listed(target: str, problem: Dict[str, Any]) -> List[Tuple[Any, Any]]:
+    """The kernels of a problem for a target: the family of each, and its options."""
     f = FAMILY._family
     user, at = FAMILY._user(target, problem), C.cast(f.kernel, KERNEL_AT)
-    made: List[Kernel] = []
+    found: List[Tuple[Any, Any]] = []
     while True:
         options, of = C.create_string_buffer(f.kernel_size), C.POINTER(_c.CFamily)()
-        _c.check(lambda err, options=options, of=of: at(C.addressof(user), target.encode(), len(made), C.byref(of), C.addressof(options), C.byref(err)))
+        _c.check(lambda err, options=options, of=of: at(C.addressof(user), target.encode(), len(found), C.byref(of), C.addressof(options), C.byref(err)))
         if not of:
-            return made
-        made.append(engine._made(_library.sett_kernels_compile, of.contents.body, C.addressof(options), target.encode(), options=_values(of.contents, options)))
+            return found
+        found.append((of.contents, options))
+
+
+def kernels_of(engine: Engine, target: str, problem: Dict[str, Any]) -> List[Kernel]:
+    """The kernels of a problem for a target, compiled."""
+    return [engine._made(_library.sett_kernels_compile, f.body, C.addressof(options), target.encode(), options=_values(f, options)) for f, options in listed(target, problem)]

@@ -15,8 +15,13 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
+import numpy as np  # noqa: E402
+import product_models  # noqa: E402
 import product_picture  # noqa: E402
+import product_random  # noqa: E402
 import product_table as table  # noqa: E402
+import sett  # noqa: E402
+from sett._product import listed  # noqa: E402
 
 
 def time(us):
@@ -104,10 +109,63 @@ class Table(unittest.TestCase):
         self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
 
 
+class Random(unittest.TestCase):
+    """bench/products.py random: two draws of each kind, and that it finds what is wrong."""
+
+    def test_random_problems_are_right_in_all_orders(self):
+        done = subprocess.run([sys.executable, str(BENCH / "products.py"), "random", "3", "--count", str(2 * len(product_random.KINDS))],
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "SETT_DEVICE": "cpu"}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"in the orders lazy, eager, random:3, plain, \d+ s: 0 wrong")
+
+    def test_a_wrong_element_is_found_and_a_byte_between_rows(self):
+        xp = product_random.Host()
+        engine = sett.Engine(no_gpu=True, cache_dir="")
+        for number in range(len(product_random.KINDS)):
+            drawn = product_random.draw(5, number, False)
+            case = product_random.Case(xp, drawn)
+            plan = sett.Product(max_m=drawn.max_m, device=sett.CPU, engine=engine, **drawn.problem)
+            plan(**case.given())
+            self.assertIsNone(case.check(9)[0], drawn)
+            last, got = tuple(x - 1 for x in case.out.view.shape), case.out.get()
+            got[last] = -100 if got[last] > 0 else 100
+            case.out.put(got)
+            self.assertIn("out: 1 of ", case.check(9)[0] or "nothing", drawn)
+            case.out.raw[-1] = 0
+            self.assertFalse(case.out.kept_what_is_between())
+
+    def test_types_of_few_bits_are_as_others_have_them(self):
+        xp = product_random.Host()
+        for t, pairs in ((product_random.E4, {0x38: 1, 0x7E: 448, 0x01: 2**-9, 0xB8: -1, 0x08: 2**-6, 0x54: 12}), (product_random.E5, {0x3C: 1, 0x7B: 57344, 0x01: 2**-16, 0xC0: -2}),
+                ("bf16", {0x3F80: 1, 0xC040: -3})):
+            for code, value in pairs.items():
+                x = np.array([float(value)])
+                self.assertEqual(int(xp.encoded(t, x)[0]), code)
+                self.assertEqual(float(xp.nearest(t, x)[0]), value)
+        self.assertEqual(xp.nearest(product_random.E4, np.array([17.0, 19.0, -17.5, 1e9])).tolist(), [16, 20, -18, 448], "to even, where two are as near")
+
+
+class Models(unittest.TestCase):
+    def test_kernels_of_models_are_few_and_the_manifest_has_all_that_their_products_need(self):
+        every = product_models.problems(product_models.MANIFEST)
+        products = [p for family, p in every if family == "sett_product_family"]
+        self.assertGreaterEqual(len(products), 15)
+        self.assertIn({"dtype": "bf16", "n": 128256, "k": 4096}, products)
+        if not os.path.exists(BENCH.parent / "build/release/libsett-kernels.so"):
+            self.skipTest("the manifest's library is not built")
+        with sett.Engine(no_gpu=True, cache_dir="") as engine:
+            found = engine.keys(product_models.MANIFEST, targets="sm_90a")
+            self.assertEqual([event.error for event in found if event.error], [])
+            self.assertLessEqual(len(found), product_models.MOST_KERNELS)
+            made = {bytes(options) for p in products for _, options in listed("sm_90a", p)}
+            self.assertLessEqual(len(made), len(found))
+            self.assertGreater(8 * len(products), len(made), "products share kernels")
+
+
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
 class Small(unittest.TestCase):
     def test_every_row_is_right_on_the_cpu_engine(self):
-        names = ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "mlp")
+        names = ("cells", "drawn", "invariant", "few", "large", "fp8", "epilogues", "f32", "mlp", "assemblers")
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "SETT_DEVICE": "cpu"}
         done = subprocess.run([sys.executable, str(BENCH / "products.py")], env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)

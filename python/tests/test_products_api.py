@@ -186,6 +186,19 @@ class Results(Case):
         self.same(p(upright.T, b), exact(upright.T, b))
         self.same(p(upright.T[:3], b), exact(upright.T[:3], b))
 
+    def test_a_class_made_from_it(self):
+        class Own(sett.Product):
+            """Whose workspaces are counted."""
+
+            def _workspace(self, handle):
+                asked.append(handle)
+                return super()._workspace(handle)
+
+        asked, a, b = [], some(7, 64), some(48, 64)
+        p = Own(48, 64, "f16", device=sett.CPU, engine=engine())
+        self.same(p(a, b), exact(a, b))
+        self.assertEqual(len(asked), 1)
+
     def test_batches(self):
         a, b = some(3, 10, 32), some(3, 24, 32)
         p = sett.Product.of(a, b, device=sett.CPU, engine=engine(), max_m=10)

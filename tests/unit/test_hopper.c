@@ -23,11 +23,14 @@ static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT
     {.ab = SETT_BF16, .bn = 128, .bm = 128, .ping_pong = 1}, {.ab = SETT_F8E4M3FN, .c = SETT_F16, .scaled = 1, .bn = 64, .bm = 96, .residual = 1, .ping_pong = 1},
     {.ab = SETT_F16, .bn = 128, .swiglu = 1, .bm = 64, .ping_pong = 1},
     {.ab = SETT_BF16, .c = SETT_F32, .bn = 64, .bm = 8}, {.ab = SETT_F8E4M3FN, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128, .bm = 8},
-    {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .bn = 64, .bm = 8}};
+    {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .bn = 64, .bm = 8},
+    {.ab = SETT_F32}, {.ab = SETT_F32, .c = SETT_BF16, .bn = 256, .residual = 1}, {.ab = SETT_F32, .bm = 64, .bn = 256, .swiglu = 1}, {.ab = SETT_F32, .c = SETT_F16, .scaled = 1, .bn = 64, .bm = 24},
+    {.ab = SETT_F32, .bn = 128, .bm = 128, .ping_pong = 1}};
 
 static void check_wgmma(const product *p, size_t m, size_t n, size_t k, size_t more)
 {
-    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .tuning.bn = p->bn, .tuning.clusters = 2, .swiglu = p->swiglu, .residual = p->residual, .tuning.bm = p->bm, .tuning.ping_pong = p->ping_pong};
+    const sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->ab, .c = p->c, .scaled = p->scaled, .tuning.bn = p->bn, .tuning.clusters = 2, .swiglu = p->swiglu, .residual = p->residual, .tuning.bm = p->bm, .tuning.ping_pong = p->ping_pong,
+        .tf32 = p->ab == SETT_F32};
     check_product(p, sett_gemm_wgmma, &o, m, n, k, more);
 }
 
@@ -54,7 +57,8 @@ END_TEST
  * workspace, as each leaves it as it found it. */
 static const struct streamed { int bm, bn, cluster, workers, streamed; sett_dtype ab, c; } streamed[] = {{64, 64, 1, 7, 4, SETT_BF16, 0}, {64, 128, 1, 40, 6, SETT_F16, SETT_F32},
     {128, 128, 1, 5, 6, SETT_BF16, SETT_BF16}, {112, 64, 2, 3, 2, SETT_F8E4M3FN, SETT_BF16}, {64, 128, 2, 9, 2, SETT_I8, SETT_F32}, {64, 64, 1, 3, 0, SETT_BF16, 0},
-    {64, 64, 1, 200, 12, SETT_BF16, 0} /* more than there are K tiles */, {16, 256, 1, 4, 1, SETT_BF16, 0}, {136, 64, 1, 13, 2, SETT_F16, 0}, {24, 128, 1, 20, 9, SETT_BF16, SETT_F32}};
+    {64, 64, 1, 200, 12, SETT_BF16, 0} /* more than there are K tiles */, {16, 256, 1, 4, 1, SETT_BF16, 0}, {136, 64, 1, 13, 2, SETT_F16, 0}, {24, 128, 1, 20, 9, SETT_BF16, SETT_F32},
+    {64, 128, 2, 9, 3, SETT_F32, SETT_F32}};
 
 START_TEST(gemm_wgmma_streamed)
 {
@@ -62,7 +66,7 @@ START_TEST(gemm_wgmma_streamed)
     enum { M = 140, N = 144, K = 336, LEFT = 1 << 12, PARTIAL = 1 << 21 };
     if (!has_wgmma())
         return;
-    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = x->ab, .c = x->c, .tuning = {.bm = x->bm, .bn = x->bn, .cluster = x->cluster}};
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = x->ab, .c = x->c, .tuning = {.bm = x->bm, .bn = x->bn, .cluster = x->cluster}, .tf32 = x->ab == SETT_F32};
     void *a = factors(x->ab, M, K, K, 0), *b = factors(x->ab, N, K, K, 3), *want = sett_alloc(r.e, r.stream.device, M * N * 4), *got = sett_alloc(r.e, r.stream.device, M * N * 4);
     void *partial = sett_alloc(r.e, r.stream.device, PARTIAL * 4), *left = sett_alloc(r.e, r.stream.device, LEFT * 4);
     const sett_dtype c = x->c ? x->c : x->ab;
@@ -83,6 +87,30 @@ START_TEST(gemm_wgmma_streamed)
     void *all[] = {a, b, want, got, partial, left};
     for (int i = 0; i < 6; i++)
         sett_free(r.e, r.stream.device, all[i]);
+}
+END_TEST
+
+/* Of random f32 what the upper 19 bits give, and bit by bit what sett_gemm_mma has by the same steps of 8 of K. */
+START_TEST(upper_19_bits)
+{
+    enum { M = 40, N = 72, K = 332 };
+    const sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = SETT_F32, .tf32 = 1, .tuning = {.bm = 32, .bn = 64}};
+    const sett_gemm_mma_options o = {.size = sizeof o, .dtype = SETT_F32, .tf32 = 1};
+    if (!has_wgmma())
+        return;
+    array a[4] = {MAKE(SETT_F32, M, K), MAKE(SETT_F32, N, K), MAKE(SETT_F32, M, N), MAKE(SETT_F32, M, N)};
+    RUN(sett_gemm_wgmma, &w, &a[0].m.buf, &a[1].m.buf, &a[2].m.buf);
+    RUN(sett_gemm_mma, &o, &a[0].m.buf, &a[1].m.buf, &a[3].m.buf);
+    matrix_fetch(&r, &a[2].m), matrix_fetch(&r, &a[3].m);
+    ck_assert_int_eq(memcmp(a[2].m.host, a[3].m.host, a[2].m.bytes), 0);
+    for (size_t i = 0; i < M * N; i++) {
+        const float *x = (const float *)a[0].m.host + i / N * K, *y = (const float *)a[1].m.host + i % N * K;
+        double cut = 0;
+        for (int k = 0; k < K; k++)
+            cut += (double)bits_float(float_bits(x[k]) & ~0x1fffu) * (double)bits_float(float_bits(y[k]) & ~0x1fffu);
+        near("gemm_wgmma", &a[2], i, cut, 1e-4);
+    }
+    drop(4, a);
 }
 END_TEST
 
@@ -514,6 +542,7 @@ Suite *hopper_suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, upper_19_bits);
     tcase_add_test(t, tile_of_a_product);
     tcase_add_loop_test(t, an_epilogue_sees_each_element_once, 0, 4);
     tcase_add_loop_test(t, an_epilogue_gives_what_it_was_given, 0, sizeof odd_epilogue / sizeof *odd_epilogue);

@@ -356,7 +356,12 @@ static const struct {
     BAD(row_reduce, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .tuning.threads = 1 << 29),
-    BAD(gemm_wgmma, ".dtype is f32: f16, bf16, f8E4M3FN, f8E5M2 or i8", .dtype = SETT_F32),
+    BAD(gemm_wgmma, ".dtype is f64: f16, bf16, f8E4M3FN, f8E5M2, i8, or f32 with .tf32", .dtype = SETT_F64),
+    BAD(gemm_wgmma, ".tf32 is 0: tensor cores have no products of f32 but those of .tf32", .dtype = SETT_F32),
+    BAD(gemm_wgmma, ".tf32 is 1: .dtype is f32 then, and not bf16", .dtype = SETT_BF16, .tf32 = 1),
+    BAD(gemm_wgmma, ".tf32 is 2: from 0 to 1", .dtype = SETT_F32, .tf32 = 2),
+    BAD(gemm_wgmma, ".b is bf16: with .dtype f32 it is the same, or both are f8E4M3FN or f8E5M2", .dtype = SETT_F32, .b = SETT_BF16, .tf32 = 1),
+    BAD(gemm_wgmma, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not f32", .dtype = SETT_F32, .tf32 = 1, .promote = 1),
     BAD(gemm_wgmma, ".c is i32: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", .dtype = SETT_I8, .c = SETT_I32),
     BAD(gemm_wgmma, ".ping_pong is 1: then .stream_k is 0", .dtype = SETT_F16, .stream_k = 1, .tuning.ping_pong = 1),
     BAD(gemm_wgmma, ".swiglu is 1: then .scaled is 0", .dtype = SETT_BF16, .swiglu = 1, .scaled = 1),
@@ -383,7 +388,8 @@ static const struct {
     BAD(gemm_wgmma, ".block_scales is 1: then .scaled is 0", .dtype = SETT_F8E4M3FN, .block_scales = 1, .scaled = 1),
     BAD(gemm_wgmma, ".bm is 152: of .bn 128 and .promote it is at most 144", .dtype = SETT_F8E4M3FN, .promote = 1, .tuning.bm = 152),
     BAD(gemm_wgmma, ".bm is 64: of .bn 256, .promote and .stream_k it is at most 56", .dtype = SETT_F8E4M3FN, .promote = 1, .stream_k = 1, .tuning = {.bm = 64, .bn = 256}),
-    BAD(gemm_wgmma, ".bm is 80: of .bn 256 and .swiglu and .promote it is at most 72", .dtype = SETT_F8E4M3FN, .block_scales = 1, .swiglu = 1, .tuning.bm = 80),
+    BAD(gemm_wgmma, ".bm is 80: of .bn 256 and .swiglu and .promote it is at most 72", .dtype = SETT_F8E4M3FN, .promote = 1, .swiglu = 1, .tuning.bm = 80),
+    BAD(gemm_wgmma, ".bm is 80: of .bn 128 and .swiglu and .block_scales it is at most 72", .dtype = SETT_F8E4M3FN, .block_scales = 1, .swiglu = 1, .tuning.bm = 80),
     BAD(attention, ".dtype is f32: f16 or bf16", .dtype = SETT_F32),
     BAD(attention, ".d is 96: 64 or 128", .dtype = SETT_F16, .d = 96),
     BAD(attention, ".exact is 2: from 0 to 1", .dtype = SETT_F16, .exact = 2),
@@ -404,10 +410,11 @@ static const struct {
 /* By the calls of the library and, the body alone being compiled, by the build. */
 START_TEST(refused)
 {
-    unsigned char copy[256];
+    unsigned char copy[256]; /* of any options */
     char want[300];
     void *tape = NULL;
     size_t len;
+    ck_assert_uint_le(*(const size_t *)bad[_i].options, sizeof copy);
     memcpy(copy, bad[_i].options, *(const size_t *)bad[_i].options);
     snprintf(want, sizeof want, "sett_kernels_choose: %s", bad[_i].why);
     ck_assert_int_eq(sett_kernels_choose(bad[_i].body, copy, NULL, &err), SETT_E_ARGUMENT);

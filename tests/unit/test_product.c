@@ -256,6 +256,7 @@ static problem random_problem(void)
     p.o.align = align > least_in ? align : least_in, p.o.align_c = align > least_out ? align : least_out;
     if (draw(2))
         p.n = (p.n + 15) / 16 * 16;
+    p.o.tf32 = p.o.dtype == SETT_F32 && draw(2);
     return p;
 }
 
@@ -344,6 +345,9 @@ START_TEST(kernels_of_a_problem)
         {{.dtype = SETT_BF16, .n = 4096, .k = 4096, .swiglu = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4096}, "sm_80", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4095, .k = 4096}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_BF16, .n = 4096, .k = 4095}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_BF16, .n = 4096, .k = 4095, .lda = 4096, .ldb = 4096}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096}, "sm_90a", 0, sett_gemm_mma},
+        {{.dtype = SETT_F32, .n = 4096, .k = 4096, .tf32 = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F32, .n = 4096, .k = 4096, .tf32 = 1, .d = SETT_BF16, .batch = 2}, "sm_90a", 8, sett_gemm_wgmma},
+        {{.dtype = SETT_F32, .n = 4096, .k = 4096, .tf32 = 1, .b_major = 1}, "sm_90a", 0, sett_gemm_mma}, {{.dtype = SETT_F32, .n = 4096, .k = 4095, .tf32 = 1}, "sm_90a", 0, sett_gemm_mma},
+        {{.dtype = SETT_F32, .n = 4096, .k = 4096, .tf32 = 1}, "sm_80", 0, sett_gemm_mma},
         {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .promote = 1}, "sm_90a", 8, sett_gemm_wgmma}, {{.dtype = SETT_F8E5M2, .n = 4096, .k = 4096, .promote = 1, .swiglu = 1}, "sm_90a", 4, sett_gemm_wgmma},
         {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .block_scales = 1}, "sm_90a", 4, sett_gemm_wgmma}, {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 0, .block_scales = 1}, "sm_90a", 0, sett_gemm_mma},
         {{.dtype = SETT_F8E4M3FN, .n = 4096, .k = 4096, .promote = 1}, "sm_89", 0, sett_gemm_mma},
@@ -356,7 +360,7 @@ START_TEST(kernels_of_a_problem)
         ck_assert_msg(n > 0, "%s", err.text);
         ck_assert(n <= SETT_PRODUCT_KERNELS && (!of[i].n || n == of[i].n));
         for (int j = 0; j < n; j++)
-            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1 && !k[j].options.wgmma.tuning.ping_pong) && k[j].options.wgmma.promote == (p.promote || p.block_scales) && k[j].options.wgmma.block_scales == p.block_scales));
+            ck_assert(k[j].family->body != sett_gemm_wgmma || (k[j].options.wgmma.batched == (p.batch > 1) && k[j].options.wgmma.stream_k == (p.batch <= 1 && !k[j].options.wgmma.tuning.ping_pong) && k[j].options.wgmma.tf32 == p.tf32 && k[j].options.wgmma.promote == (p.promote || p.block_scales) && k[j].options.wgmma.block_scales == p.block_scales));
         for (int j = 0; j < n; j++)
             ck_assert((k[j].family->body == of[i].body || (j == n - 1 && k[j].family->body == sett_gemm_few_rows)) && k[j].options.size);
     }

@@ -403,7 +403,8 @@ static const struct { sett_gemm_wgmma_options o; const char *text; } bad[] = {
     {{.dtype = SETT_BF16, .b = SETT_I4, .grouped = SETT_GROUPED_MASKED}, ".b is i4 of .dtype bf16, packed weights: then .grouped is 0"},
     {{.dtype = SETT_F16, .b = SETT_I8, .promote = 1}, ".b is i8 of .dtype f16, packed weights: then .promote is 0"},
     {{.dtype = SETT_F16, .b = SETT_I8, .tuning.cluster = 2}, ".cluster is 2: of packed weights it is 1"},
-    {{.dtype = SETT_F8E4M3FN, .b = SETT_I4}, ".b is i4: of fewer bits than A, whose .dtype is f16 or bf16 then, and not f8E4M3FN"},
+    {{.dtype = SETT_F8E4M3FN, .b = SETT_I4}, ".b is i4: with .dtype f8E4M3FN it is the same, or both are f8E4M3FN or f8E5M2"},
+    {{.dtype = SETT_BF16, .b = SETT_U8}, ".b is u8: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN"},
     {{.dtype = SETT_BF16, .group = 128}, ".group is 128: of packed weights, .b of fewer bits than .dtype, alone"},
     {{.dtype = SETT_BF16, .zeros = 1}, ".zeros is 1: of packed weights, .b of fewer bits than .dtype, alone"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .group = 24}, ".group is 24: 16, 32, a multiple of 64, or -1 for all of K"}};

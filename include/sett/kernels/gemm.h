@@ -96,13 +96,15 @@ typedef struct sett_gemm_terms {
  *   .batched   L products of one shape: A (M,K,L), B (N,K,L), and so on as of sett_gemm_mma; strides from one
  *              to the next are the symbols LA2, LB2, LR2, LC2 and LAUX2, as those of groups are. All may span
  *              more than 2^31 elements then, which holds of .grouped too
+ *   .tf32      of f32, which the tensor cores have no other products of: they multiply what they read of a
+ *              Float32, its upper 19 bits
  *   .b of few bits  packed weights (weights.h): C = A W^T, W[n][k] = T((B[n][k] - zero) scale), where T
  *              rounds to A's type, once. B is what sett_product_pack_weights makes of them, Uint64
  *              (256, bits / 4 ceil(K/64), ceil(N/64)), of .swiglu twice as many of the last; behind it stands
  *              SW of .sw: (64, groups, ceil(N/64)), with .zeros (128, ..), groups of K made a multiple of 64.
  *              Both are contiguous, the first mode innermost. No .grouped, .batched, .cluster 2
- * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8. Other targets than sm_90a and the CPU engine:
- * SETT_E_TARGET. */
+ * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8; f32 with .tf32. Other targets than sm_90a and the CPU
+ * engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {
     int bm;       /* rows of A of a block's tile: a multiple of 8, up to 256, and to 128 with 256 rows of B */
     int bn;       /* rows of B of a block's tile: 64, 128 or 256; of .swiglu half are the gate's */
@@ -125,7 +127,8 @@ typedef struct sett_gemm_wgmma_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f16 of f16, else bf16 */
+    sett_dtype c; /* f32, f16, bf16, f8E4M3FN, f8E5M2, with .quantise i8; 0: f16 of f16, f32 of f32, else
+                   * bf16 */
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added */
@@ -139,6 +142,7 @@ typedef struct sett_gemm_wgmma_options {
                             * makes .promote 1 */
     sett_grouped grouped;  /* rows of A are those of groups, each with a B of its own; no .stream_k */
     int batched;           /* 1: operands have a last mode of batches, L; no .grouped */
+    int tf32;              /* 1: .dtype is f32 */
     int group;             /* of packed weights: so many along K have a scale: 16, 32, or a multiple of 64;
                             * 0: 128, of f4E2M1FN what .sw has; -1: a row of B has one */
     int zeros;             /* 1: of i4 and i8, which are unsigned then, each group has a zero point too */
