@@ -2,6 +2,7 @@
 """The rows of bench/products.py that stand beside peers, by the protocol of product_cells.py. Each is a list of cells, and a report."""
 
 import contextlib
+import functools
 import io
 import math
 import random
@@ -19,7 +20,7 @@ from graphs import guess_ms, on_side
 from product_cells import Cell, Runner
 from product_picture import picture
 from product_readme import near
-from product_table import PEER, ROWS, SHAPES, by, geomean
+from product_table import PEER, ROWS, SHAPES, by, geomean, shares_of
 from product_way import OURS, Bound, Mlp, Recorder, Tuned, product_of, sealed, sized, tunings
 from rounds import seen
 
@@ -31,6 +32,9 @@ PLAIN_FP8 = "torch._scaled_mm to fp8"
 PROMOTED, BLOCKS = "sett, promoted, without scales", "torch._scaled_mm, scales of blocks"
 DEEPSEEK = ((2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048))  # n, k
 SMALL = ((1, 64, 72), (70, 136, 64))  # m, n, k without a GPU
+PACKED = ((8192, 28672), (4096, 14336))  # n, k
+TUNED = ((8, 128, (16,)), (8, 256, (16,)), (16, 64, (16, 32)), (16, 128, (8, 16, 32)), (16, 256, (8, 12, 16, 20)))  # bm, bn, stages
+BY_WARPS = tuple({"rows": rows, "threads": threads, "split": split, "pieces": pieces} for rows in (8, 16) for threads in (128, 256) for split in (4, 8) if split <= threads // 32 for pieces in (1, 2, 4))
 FEW = ((4096, 4096), (14336, 4096), (4096, 14336), (2560, 4096))
 
 
@@ -110,7 +114,11 @@ def assemblers(engine, words):
 
 def few(engine, _):
     """Beside what reads B alone: sums of it as Float32, by sett_vector_reduce and by torch."""
-    every = [bf16(engine, m, n, k) for n, k in sized(engine, FEW, ((64, 64),)) for m in (1, 4, 8)]
+    return beside_reads(engine, [bf16(engine, m, n, k) for n, k in sized(engine, FEW, ((64, 64),)) for m in (1, 4, 8)])
+
+
+def beside_reads(engine, every):
+    """Beside what reads B alone."""
     reads = readers(engine, lambda s: flat(s.b))
     for cell in every:
         cell.peers.update(reads)
@@ -146,6 +154,79 @@ def reader(kernel, blocks, read):
         return run
 
     return bind
+
+
+def decoded(b, sw, n, k, group):
+    """Weights of i4 as sett.pack_weights gives them, and their scales, as (N,K) of bf16: docs/products.md says where each goes."""
+    blocks, pieces = -(-n // 64), -(-k // 64)
+    codes = torch.stack((b & 15, b >> 4), -1).view(blocks, pieces, 4, 8, 4, 4, 2, 2, 2)  # warp, lane / 4, lane % 4, step, value, 8 columns on, 8 rows on
+    rows = codes.permute(0, 2, 8, 3, 1, 5, 7, 4, 6).reshape(blocks * 64, pieces * 64)
+    scales = sw.view(torch.bfloat16).view(blocks, -1, 4, 8, 2).permute(0, 2, 4, 3, 1).reshape(blocks * 64, -1)
+    return ((rows.float() - 8) * scales.repeat_interleave(group, 1)[:, :pieces * 64].float()).bfloat16()[:n, :k]
+
+
+def w4a16(engine, _):
+    """n, k; A of bf16, weights of 4 bits with a scale of bf16 for 128 of K, beside what reads the weights alone. Weights are its own, not of
+    the pools."""
+    group = 128
+
+    def make_for(m, n, k):
+        def make(data, results):
+            blocks, pieces = -(-n // 64), -(-k // 64)
+            b = torch.randint(0, 256, (blocks * pieces * 2048,), device=DEVICE, dtype=torch.uint8)
+            sw = (torch.rand(blocks * -(-pieces // 2) * 64, device=DEVICE) / 8 + 0.01).bfloat16().view(torch.uint8)
+            return types.SimpleNamespace(a=data.take(m, k), b=b, sw=sw, out=results.take(m, n))
+
+        return make
+
+    def want(n, k):
+        return lambda s: s.a.float() @ decoded(s.b, s.sw, n, k, group).float().T
+
+    return beside_reads(engine, [Cell(f"w4a16 {m} x {n} x {k}", m, n, k, 2 * (m * k + m * n) + n * k // 2 + n * k // 64, guess_ms(m, n, k) / 4, make_for(m, n, k),
+        {OURS: ours(engine, m, n, k, b="i4", group=group)}, {}, want(n, k), close) for n, k in sized(engine, PACKED, ((64, 128), (72, 192))) for m in (1, 16)])
+
+
+def w4a16_tiles(engine, _):
+    """The same by tiles and ways to deal K that sett_product may choose among; what it chooses stands first."""
+    every = w4a16(engine, _)
+    for cell in every:
+        for config in ({"bm": bm, "bn": bn, "stages": stages, "shares": shares} for bm, bn, depths in TUNED for stages in depths for shares in ("split", "even")):
+            if shares_of(config, cell.m, cell.n):
+                cell.ours[" ".join(map(str, config.values()))] = lambda early, cell=cell, config=config: Packed(engine, cell, config, early)
+        for config in BY_WARPS:
+            if cell.m <= config["rows"] <= max(cell.m, 8):
+                cell.ours[f"gemm_mixed {' '.join(map(str, config.values()))}"] = lambda early, cell=cell, config=config: Packed(engine, cell, config, early)
+    return every
+
+
+class Packed:
+    """A product of weights of 4 bits by one tile, as a way of a cell."""
+
+    def __init__(self, engine, cell, config, early):
+        self.m, self.n, self.config = cell.m, cell.n, config
+        tile = {name: value for name, value in config.items() if name != "shares"}
+        family, stream = (sett.kernels.gemm_wgmma, {"stream_k": 1}) if "shares" in config else (sett.kernels.gemm_mixed, {})
+        self.made = engine.compile(family, dtype="bf16", b="i4", group=128, no_pdl=int(not early), **stream, **tile)
+
+    def kernel(self):
+        return self.made
+
+    def bind(self, s):
+        blocks = -(-self.n // 64)
+        b, sw = s.b.view(torch.uint64).view(blocks, -1, 256).permute(2, 1, 0), s.sw.view(torch.bfloat16).view(blocks, -1, 64).permute(2, 1, 0)
+        shares = (*workspace(), *shares_of(self.config, self.m, self.n)) if "shares" in self.config else ()
+        call = self.made.prepare(s.a, b, sw, s.out, *shares)
+
+        def run():
+            call()
+            return s.out
+
+        return run
+
+
+@functools.lru_cache(maxsize=None)
+def workspace():
+    return torch.empty(132 * 256 * 64, device=DEVICE), torch.zeros(1024, device=DEVICE, dtype=torch.uint32)
 
 
 def large(engine, _):
@@ -396,6 +477,15 @@ def report_few(results):
     print("Share of the best pure read's speed: sett " + ", ".join(f"{mine:.2f}" for mine, _ in shares) + "; torch.mm " + ", ".join(f"{theirs:.2f}" for _, theirs in shares))
 
 
+def report_packed(results):
+    def bandwidth(r, way):
+        t, c = r.time(way), r.cell
+        return f"{t.us:.2f} us ({t.p10:.2f}..{t.p90:.2f}), {c.n * c.k / 2 / t.us / 1e3:.0f} GB/s of the weights"
+
+    table(results, bandwidth)
+    print("\nShare of the best pure read's speed: " + ", ".join(f"{r.cell.title}: {r.speed(OURS, way)[0]:.3f}" for r in results for way in r.times if way in r.cell.reads))
+
+
 def report_invariant(results):
     report(results)
     summary(results, OURS, INVARIANT)
@@ -449,7 +539,7 @@ class Row(NamedTuple):
     drawn: bool = False  # whether its times make a picture
 
 
-ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "large": Row(large),
+ROW = {"cells": Row(cells, report_cells, drawn=True), "drawn": Row(drawn, report_drawn), "invariant": Row(invariant, report_invariant, bits, True), "few": Row(few, report_few, drawn=True), "w4a16": Row(w4a16, report_packed), "w4a16_tiles": Row(w4a16_tiles, report_packed), "large": Row(large),
     "fp8": Row(fp8), "fp8_blocks": Row(fp8_blocks), "epilogues": Row(epilogues, report_epilogues), "mlp": Row(mlp, report_mlp), "f32": Row(f32), "assemblers": Row(assemblers, report_assemblers),
     "grouped": Row(product_groups.grouped, report_grouped), "experts": Row(experts, report_experts)}
 

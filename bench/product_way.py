@@ -73,10 +73,10 @@ class Product:
         """Loads all of its kernels, whatever m is; a recorder notes them."""
         return self.engine.record(self.n, self.k, self.problem) if isinstance(self.engine, Recorder) else self.made()
 
-    def bind(self, m, a, b, out, residual=None, bias=None, scale_a=None, scale_b=None, qs=None, amax=None):
+    def bind(self, m, a, b, out, residual=None, bias=None, scale_a=None, scale_b=None, qs=None, amax=None, sw=None):
         """A call that launches for these tensors."""
         given = (("r", "residual", residual), ("bias", "bias", bias), ("sa", "block_scales", scale_a), ("sb", "block_scales", scale_b), ("qs", "quantise", qs),
-            ("amax", "amax", amax))
+            ("amax", "amax", amax), ("sw", "b", sw))
         terms = {name: value for name, term, value in given if self.problem.get(term)}
         return functools.partial(self.made(), a, b, out, **terms)
 
@@ -90,7 +90,7 @@ def product_of(engine, n, k, *more, **named):
 
 
 class Bound:
-    """A product of so many rows, as a way of a cell: sets have .a, .b and, where they are needed, .r, .bias, .sa, .sb, .qs and .amax. out: the name of what it
+    """A product of so many rows, as a way of a cell: sets have .a, .b and, where they are needed, .r, .bias, .sa, .sb, .qs, .amax and .sw. out: the name of what it
     writes."""
 
     def __init__(self, product, m, out="out"):
@@ -101,7 +101,7 @@ class Bound:
 
     def bind(self, s):
         out = getattr(s, self.out)
-        call = self.product.bind(self.m, s.a, s.b, out, *(getattr(s, name, None) for name in ("r", "bias", "sa", "sb", "qs", "amax")))
+        call = self.product.bind(self.m, s.a, s.b, out, *(getattr(s, name, None) for name in ("r", "bias", "sa", "sb", "qs", "amax", "sw")))
 
         def run():
             call()

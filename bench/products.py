@@ -17,6 +17,8 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         drawn SEED     20 random shapes
         invariant      rows of the same bits for every M, beside the usual choice and cuBLAS
         few            1, 4 and 8 rows, beside what reads B alone
+        w4a16          weights of 4 bits at 1 and 16 rows, (N,K) of (8192,28672) and (4096,14336), beside what reads them alone
+        w4a16_tiles    the same by each tile
         large          8192^3, 4096^3, 8192 x 8192 x 512
         f32            4096^3 by multiply-adds, and by tf32
         fp8            beside cuBLASLt with fast sums
@@ -148,7 +150,7 @@ def main():
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)
-    elif name in ("cells", "drawn", "invariant", "few", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp", "assemblers", "grouped", "experts"):
+    elif name in ("cells", "drawn", "invariant", "few", "w4a16", "w4a16_tiles", "large", "f32", "fp8", "fp8_blocks", "epilogues", "mlp", "assemblers", "grouped", "experts"):
         row(name, words)
     else:
         sys.exit(__doc__)

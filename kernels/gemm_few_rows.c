@@ -3,7 +3,7 @@
  * registers, 16 bytes of several vectors at once: warps have nothing to share but A, which is small and stays in L1. Products are
  * multiply-adds, or dp4a; where these would take longer than memory, mma.sync: of 16 rows of B as its M, or of 8 as its N, and the rows of
  * A the other. Warps that share rows have each a part of K. The sums meet in shared memory, in one order. */
-#include "epilogue.h"
+#include "block_sums.h"
 #include <limits.h>
 
 enum { WARP = 32, MMA_M = 16, MMA_N = 8, MOST_ROWS = 8 };
@@ -236,50 +236,6 @@ static void leave_mma_sums(sett_build *b, const plan *p, sett_tensor *acc, sett_
         }
 }
 
-/* One element of C: what its epilogue is given. */
-typedef struct place {
-    sett_epilogue_tile base;
-    sett_arg tile;
-} place;
-
-static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, sett_tensor *whole)
-{
-    (void)site;
-    return sett_local_tile(whole, T(1, 1), ((const place *)base)->tile);
-}
-
-/* Adds the parts of K up, and stores element (m, n) of C. */
-static void finish(sett_build *b, const plan *p, sett_tensor *S, sett_tensor *C, sett_val *column, sett_val *row, sett_val *m, sett_val *n, terms *s)
-{
-    sett_val *sum[2] = {NULL, NULL};
-    for (int h = 0; h < p->halves; h++)
-        for (int k = 0; k < p->o->tuning.split; k++) {
-            sett_val *x = sett_at(S, column, h, row, k);
-            sum[h] = k ? sett_add(sum[h], x) : x;
-        }
-    sett_val *x = p->halves == 2 ? sett_mul(sett__gate(s, sum[0]), sett__up(s, sum[1])) : sum[0];
-    const place at = {.base = {.b = b, .partition = partition}, .tile = sett_tuple(b, m, n)};
-    sett_tensor *to = partition(SETT_HERE, &at.base, C);
-    x = sett__epilogue(&at.base, sett_reshape(x, sett_shape(to)), s);
-    sett_store(to, sett__rounded(x, p->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
-}
-
-static void finish_all(sett_build *b, const plan *p, sett_tensor *S, sett_tensor *C, sett_val *m, sett_val *n, terms *s)
-{
-    const int columns = p->columns * p->tiles, all = columns * p->o->rows, threads = p->o->tuning.threads;
-    sett_sync_threads(b);
-    sett__epilogue_begin(s);
-    for (int i = 0; i < all; i += threads) {
-        sett_val *t = sett_add(sett_thread_idx(b, 0), i), *column = sett_mod(t, columns), *row = sett_floordiv(t, columns);
-        if (i + threads <= all)
-            finish(b, p, S, C, column, row, sett_add(m, row), sett_add(n, column), s);
-        else
-            sett_if (b, sett_lt(t, all))
-                finish(b, p, S, C, column, row, sett_add(m, row), sett_add(n, column), s);
-    }
-    sett__epilogue_end(s);
-}
-
 /* ---- the kernel ------------------------------------------------------------------------------------------ */
 /* A lane's rows. Those past the edges are the last one, whose sums are not stored. */
 static operands operands_of(sett_build *b, const plan *p, sett_tensor *A, sett_tensor *B, sett_val *m, sett_val *n, sett_val *M, sett_val *N, sett_val *K)
@@ -314,7 +270,8 @@ static void run(sett_build *b, const plan *p, sett_tensor *A, sett_tensor *B, se
     if (!p->o->no_pdl) /* not at the start: the next kernel's blocks would fill the gaps between these, so that some multiprocessors have more of them to read than others */
         sett_griddepcontrol_launch_dependents(b);
     (p->mma ? leave_mma_sums : leave_sums)(b, p, acc, S, column, part);
-    finish_all(b, p, S, C, m, n, s);
+    const block_sums f = {.threads = p->o->tuning.threads, .columns = p->columns * p->tiles, .rows = p->o->rows, .halves = p->halves, .parts = split, .c = p->o->c};
+    sett__finish_sums(b, &f, S, C, m, n, s);
 }
 
 void sett_gemm_few_rows_with_at(sett_site site, sett_build *b, const sett_gemm_few_rows_options *user, sett_gemm_epilogue then, void *data)

@@ -23,8 +23,8 @@ static int bytes_of_scales(const sett_gemm_wgmma_options *o)
 
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
-    const int scales = o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0;
-    return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * sett__bytes_of(o->c)) / ((o->tuning.bm + o->tuning.bn) * LINE);
+    const int scales = o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0, of_b = packed_bits(o) ? sett__wgmma_packed_bytes(o) : o->tuning.bn * LINE;
+    return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * sett__bytes_of(o->c)) / (o->tuning.bm * LINE + of_b);
 }
 
 /* Has a thread registers for it? */
@@ -41,10 +41,11 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     enum { USUAL_K_TILES = 64 };
     sett_gemm_wgmma_tuning *tune = &o->tuning;
     product_facts f = {.device = hopper(), .multiprocessors = hopper()->multiprocessors, .n = tune->n ? tune->n : INT_MAX, .batches = 1, .k_tiles = USUAL_K_TILES};
+    f.packed_bits = packed_bits(o);
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * sett__bytes_of(o->c);
-    sett__product_tiles(&f, o->swiglu, o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS, PRODUCT_TILES); /* without .stream_k more of them fit */
+    sett__product_tiles(&f, o->swiglu, packed_bits(o) ? PRODUCT_PACKED : o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS, PRODUCT_TILES); /* without .stream_k more of them fit */
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
@@ -55,7 +56,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
         tune->bm = t->bm, tune->bn = t->bn;
     }
     sett__either(&tune->bn, o->swiglu && !o->block_scales && tune->bm <= 128 ? 256 : 128);
-    sett__either(&tune->bm, o->promote && high_of(o) > 1 && !(o->block_scales && tune->bn == 2 * ROWS) ? most_sums(o) / 16 * 16 : 128);
+    sett__either(&tune->bm, (o->promote || packed_bits(o)) && high_of(o) > 1 && !(o->block_scales && tune->bn == 2 * ROWS) ? most_sums(o) / 16 * 16 : 128);
     sett__either(&tune->cluster, 1);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
 }
@@ -88,8 +89,12 @@ static void settle(void *options, choice *c)
     if (o->tf32 != (t == SETT_F32))
         REFUSE(c, o->tf32 ? ".tf32 is 1: .dtype is f32 then, and not %s" : ".tf32 is 0: tensor cores have no products of %s but those of .tf32", sett_dtype_name(t));
     o->b = o->b ? o->b : t;
-    if (o->b != t && !(sett__is_f8(o->b) && sett__is_f8(t)))
+    if (packed_bits(o))
+        sett__wgmma_check_packed(o, c);
+    else if (o->b != t && !(sett__is_f8(o->b) && sett__is_f8(t)))
         REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(o->b), sett_dtype_name(t));
+    else
+        sett__no_weights(o->sw, o->group, o->zeros, c);
     o->c = o->c ? o->c : t == SETT_F16 || t == SETT_F32 ? t : SETT_BF16;
     if (!sett__is_small_float(o->c) && !sett__is_f8(o->c) && !(o->c == SETT_I8 && o->terms.quantise))
         REFUSE(c, ".c is %s: f32, f16, bf16, f8E4M3FN or f8E5M2; i8 with .quantise", sett_dtype_name(o->c));
@@ -122,7 +127,8 @@ static void settle(void *options, choice *c)
     if (sums_of(o) > most_sums(o))
         REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales ? " and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
     const int most = most_stages(o);
-    sett__either(&tune->stages, most > CHUNKS ? CHUNKS : most);
+    const int usual = packed_bits(o) ? PACKED_STAGES : CHUNKS;
+    sett__either(&tune->stages, most > usual ? usual : most);
     if (!*c->why)
         sett__in_range(c, "stages", tune->stages, 2, most);
     tune->m = tune->n = 0; /* the same tile is the same kernel */
@@ -153,20 +159,38 @@ static void stage_residual(sett_build *b, wgmma_parts *t)
     }
 }
 
-static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *B, sett_tensor *C)
+/* B as it is, by boxes of 64 rows. */
+static void plain_places(sett_build *b, wgmma_parts *t, sett_tensor *B)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o), bm = o->tuning.bm, bn = o->tuning.bn, box = box_of_a(o);
+    t->b = sett_make_smem_tensor(b, o->b, sett_smem_layout(b, o->b, SETT_K_MAJOR, o->tuning.bn, t->bk, o->tuning.stages), 1024);
+    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
+}
+
+/* Of all copies to a stage. */
+static int stage_bytes(const wgmma_parts *t)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int of_b = t->sw ? halves_of(o) * (sett_tma_bytes(t->tb) + sett_tma_bytes(t->tsw)) : sett_tma_bytes(t->tb) * (o->tuning.bn / ROWS);
+    return sett_tma_bytes(t->ta) * (o->tuning.bm / box_of_a(o)) + of_b;
+}
+
+static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *const B[2], sett_tensor *C)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int panel = panel_of(o), groups = groups_of(o), cluster = cluster_of(o), bm = o->tuning.bm, box = box_of_a(o);
     t->a = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, bm, t->bk, o->tuning.stages), 1024);
-    t->b = sett_make_smem_tensor(b, o->b, sett_smem_layout(b, o->b, SETT_K_MAJOR, bn, t->bk, o->tuning.stages), 1024);
+    if (packed_bits(o))
+        sett__wgmma_packed_places(b, t, B);
+    else
+        plain_places(b, t, B[0]);
     t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, (1 + o->tuning.ping_pong) * columns(o) / ROWS), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
-    t->tb = sett_make_tma(B, .layout = sett_smem_layout(b, o->b, SETT_K_MAJOR, ROWS, t->bk), .tile = T(ROWS, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of_group(o), panel), .tile = T(rows_of_group(o), panel));
-    const int bytes = sett_tma_bytes(t->ta) * (bm / box) + sett_tma_bytes(t->tb) * (bn / ROWS);
+    const sett_group readers = t->sw ? SETT_WARPS(sharing(o) * GROUP / WARP) /* which load weights themselves */ : SETT_WARP_GROUPS(sharing(o));
     if (o->residual)
         stage_residual(b, t);
-    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = bytes, .consumers = SETT_WARP_GROUPS(sharing(o)), .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
+    t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = stage_bytes(t), .consumers = readers, .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
     if (o->block_scales)
         stage_scales(b, t);
     t->turns = o->tuning.ping_pong ? sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(4)) : NULL;
@@ -192,7 +216,11 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     product weights = p; /* as B has its modes */
     weights.L = parts;
     *(o.grouped == SETT_GROUPED_CONTIGUOUS ? &p.G : &p.L) = parts;
-    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B = sett__operand(&weights, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
+    sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B[2] = {NULL, NULL};
+    if (packed_bits(&o))
+        sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, B);
+    else
+        B[0] = sett__operand(&weights, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
     sett_tensor *offsets = NULL, *counts = NULL;
     if (o.grouped == SETT_GROUPED_CONTIGUOUS)
         offsets = sett_param(b, "OFFSETS", SETT_I32, sett_make_layout(b, T1(sett_add(parts, 1))));
@@ -226,6 +254,6 @@ void sett_gemm_wgmma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_wgmma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_wgmma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales), P(grouped), P(batched), P(tf32),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(c), P(scaled), TUNED(bn), TUNED(stages), TUNED(clusters), P(swiglu), P(residual), TUNED(bm), TUNED(m), TUNED(n), P(stream_k), TUNED(cluster), P(b), TUNED(ping_pong), P(promote), P(block_scales), P(grouped), P(batched), P(tf32), P(group), P(zeros), P(sw),
     TERM_PARAMS(sett_gemm_wgmma_options)};
 FAMILY_OF(gemm_wgmma, params, .only = "sm_90a");

@@ -4,8 +4,9 @@
 #define GEMM_WGMMA_H
 #include "epilogue.h"
 #include "stream_k.h"
+#include "weights.h"
 
-enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, BOXES = 32, SUMS = 128 /* most of a thread */, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, PACKED_STAGES = 16, BOXES = 32, SUMS = 128 /* most of a thread */, PACKED_SUMS = 112, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
 
 /* Of C, of a tile. */
 static inline int columns(const sett_gemm_wgmma_options *o)
@@ -55,10 +56,35 @@ static inline int sums_of(const sett_gemm_wgmma_options *o)
     return high_of(o) * o->tuning.bm / 2;
 }
 
+/* Bits of a weight that is packed and decoded to A's type; 0: B is as A is. */
+static inline int packed_bits(const sett_gemm_wgmma_options *o)
+{
+    return weights_bits(o->dtype, o->b);
+}
+
+/* Of packed weights: scales of a row that a K tile has. */
+static inline int groups_of_tile(const sett_gemm_wgmma_options *o)
+{
+    return o->group > 0 && o->group < WEIGHTS_PIECE ? WEIGHTS_PIECE / o->group : 1;
+}
+
+/* Blocks of 64 rows of B, of a gate or of up, that a tile has; and how many times. */
+static inline int row_blocks(const sett_gemm_wgmma_options *o)
+{
+    return columns(o) / ROWS;
+}
+
+static inline int halves_of(const sett_gemm_wgmma_options *o)
+{
+    return 1 + o->swiglu;
+}
+
 /* Of tiles within it ptxas spills nothing, but 8 bytes of one of 136 rows with .stream_k and a long epilogue, of 128 and 144 rows with .promote,
  * .batched, .scaled and .residual, and 24 bytes of 56 x 256 with .block_scales, .stream_k and .swiglu. */
 static inline int most_sums(const sett_gemm_wgmma_options *o)
 {
+    if (packed_bits(o)) /* beside two K tiles of weights, 16 registers each */
+        return PACKED_SUMS - 32 * high_of(o);
     if (!o->promote)
         return SUMS;
     const bool wide = o->stream_k && groups_of(o) * high_of(o) == 4, scales = o->block_scales && groups_of(o) == 2; /* those take registers too */
@@ -91,8 +117,9 @@ typedef struct wgmma_parts {
     const product *product;
     int bk;
     sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
+    sett_tensor *sw;      /* of packed weights: (64 or 128,scales of a K tile,blocks of 64 rows,stages); b is (256,bits / 4,blocks,stages) of Uint64 */
     sett_tensor *sa, *SB; /* of .block_scales: (bm,SCALES_K,SCALES_STAGES) of shared memory; the parameter */
-    sett_tma *ta, *tb, *tc, *tsa, *tr; /* tr: of .residual */
+    sett_tma *ta, *tb, *tc, *tsa, *tr, *tsw; /* tr: of .residual */
     sett_tensor *came; /* of .residual, an mbarrier for each warp group: R of a tile lies where C will */
     sett_pipeline *pipe, *turns, *scales; /* turns: of .ping_pong; scales: those of A, which threads read */
     sett_scheduler *tiles;
@@ -106,7 +133,7 @@ typedef struct wgmma_group {
     sett_val *number;
     sett_tiled_mma *mma;
     sett_thr_mma *mine;
-    sett_tensor *acc, *part[2], *stages; /* registers: sums; of .promote those of a K tile, or of two in turn; how many stages there were before */
+    sett_tensor *acc, *part[2], *weights[2], *stages; /* registers: sums; of .promote those of a K tile, or of two in turn; of packed weights two K tiles of them; how many stages there were before */
     sett_tensor *residuals; /* of .residual: how many tiles had one before */
     sett_pipeline_state *get, *done, *scales;
 } wgmma_group;
@@ -137,4 +164,21 @@ void sett__wgmma_products(sett_build *, const wgmma_parts *, const wgmma_group *
 /* .promote: the registers that it needs; the sums of K tiles [from, to) of the tile at (m,n). */
 void sett__wgmma_begin_promoted(const wgmma_parts *, wgmma_group *);
 void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *, sett_val *from, sett_val *n);
+
+/* ---- packed weights: gemm_wgmma_mixed.c ---- */
+/* Is there a way to decode them? Refuses what cannot be. */
+void sett__wgmma_check_packed(sett_gemm_wgmma_options *, choice *);
+/* Bytes of a stage. */
+int sett__wgmma_packed_bytes(const sett_gemm_wgmma_options *);
+/* The places of B and SW in shared memory, and what brings them. */
+void sett__wgmma_packed_places(sett_build *, wgmma_parts *, sett_tensor *const from[2]);
+/* The loader's: those of K tile k of a tile to the stage. */
+typedef struct packed_loads {
+    sett_tensor *b[2], *sw[2]; /* of each half; (.., .., .., k) */
+} packed_loads;
+packed_loads sett__wgmma_packed_loads(const wgmma_parts *, const wgmma_place *);
+void sett__wgmma_load_packed(const wgmma_parts *, const packed_loads *, sett_pipeline_state *, sett_val *k);
+/* acc = the product of so many K tiles. */
+void sett__wgmma_begin_packed(sett_build *, const wgmma_parts *, wgmma_group *);
+void sett__wgmma_packed(sett_build *, const wgmma_parts *, const wgmma_group *, sett_val *n);
 #endif

@@ -94,7 +94,8 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
     sett_while (b, sett_is_valid_tile(w)) {
         const wgmma_place at = sett__wgmma_place(b, t, w);
         sett_arg range = k_range(b, t, w);
-        const loads x[] = {loads_of_a(b, t, &at), loads_of_b(t, &at)};
+        const loads x[] = {loads_of_a(b, t, &at), t->sw ? (loads){.n = 0} : loads_of_b(t, &at)};
+        const packed_loads packed = t->sw ? sett__wgmma_packed_loads(t, &at) : (packed_loads){{NULL}, {NULL}};
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             if (t->sa)
                 load_scales(b, t, scales, &at, k, sett_get(range, 0));
@@ -102,6 +103,8 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
             sett_val *s = sett_pipeline_stage(put);
             for (int i = 0; i < x[0].n; i++)
                 sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
+            if (t->sw)
+                sett__wgmma_load_packed(t, &packed, put, k);
             for (int i = 0; i < x[1].n; i++)
                 sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
             sett_pipeline_advance(put);
@@ -112,8 +115,9 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
 
 sett_tiled_mma *sett__wgmma_product(sett_build *b, const sett_gemm_wgmma_options *o, int groups, int n)
 {
-    const sett_dtype of_a = o->tf32 ? SETT_TF32 : o->dtype, of_b = o->tf32 ? SETT_TF32 : o->b;
-    sett_mma_atom *atom = sett_wgmma(b, .a = upright(o) ? of_a : of_b, .b = upright(o) ? of_b : of_a, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n);
+    const bool decoded = packed_bits(o) > 0;
+    const sett_dtype of_a = o->tf32 ? SETT_TF32 : o->dtype, of_b = o->tf32 ? SETT_TF32 : decoded ? o->dtype : o->b;
+    sett_mma_atom *atom = sett_wgmma(b, .a = upright(o) ? of_a : of_b, .b = upright(o) ? of_b : of_a, .acc = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .n = n, .a_from = decoded ? SETT_RMEM : SETT_SMEM);
     return sett_make_tiled_mma(atom, T(groups, 1, 1), ALL);
 }
 
@@ -219,6 +223,8 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
     g.acc = sett__wgmma_sums(t, &g);
     if (o->promote)
         sett__wgmma_begin_promoted(t, &g);
+    if (t->sw)
+        sett__wgmma_begin_packed(b, t, &g);
     g.get = sett_pipeline_consumer_state(t->pipe), g.done = sett_pipeline_consumer_state(t->pipe);
     g.residuals = o->residual ? sett_var(b, SETT_I32, 0) : NULL;
     g.scales = t->sa ? sett_pipeline_consumer_state(t->scales) : NULL;
@@ -239,6 +245,8 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
         sett_set(g.stages, sett_add(sett_at(g.stages, 0), n), 0);
         if (o->promote)
             promote(b, t, &g, w, from, n);
+        else if (t->sw)
+            sett__wgmma_packed(b, t, &g, n);
         else
             multiply(b, t, &g, n);
         if (turn)

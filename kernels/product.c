@@ -2,13 +2,14 @@
 /* A product in one call: which kernels a problem has, a plan that holds them, and a run of it. */
 #include "epilogue.h"
 #include "product.h"
+#include "weights.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 32, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
+enum { ARGUMENTS = 32, LINE = 128 /* bytes of a K tile */, LEFT_BYTES = 4096, SCALES = 4 /* of 16 bytes */, PAIR = 4 /* bytes, of A's elements */, WORKSPACE_ALIGN = 256, MOST_M = INT_MAX - 1024 };
 
 struct sett_product {
     sett_product_problem p;
@@ -37,18 +38,31 @@ static SETT_PRINTF(4, 5) sett_status fail(sett_error *err, sett_status s, const 
 /* Rows of most launches, of sett_gemm_mma, which has a tile for each. */
 static const int heights[] = {16, 64, 256, 0};
 
+/* Rows that the kernel of few rows takes; 0: there is none. */
+static int few_of(const sett_product_problem *p)
+{
+    return !sett__product_takes_few(p) ? 0 : sett__product_packed_bits(p) ? PRODUCT_FEW_PACKED : PRODUCT_FEW;
+}
+
+/* Does the problem have one on this target? Of packed weights sett_gemm_mixed is all that there is where no tile is. */
+static bool has_few(const sett_product_problem *p, bool by_tma)
+{
+    return few_of(p) > 0 && (by_tma || !sett__product_packed_bits(p));
+}
+
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
     const int kinds = product_kinds_b(p);
-    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = sett__product_takes_few(p) ? PRODUCT_FEW : 0};
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = few_of(p)};
     f.multiprocessors = f.device->multiprocessors;
     f.ping_pong = !p->promote && sett__bytes_of(p->d) < 4 && p->terms.amax != 2;
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
-    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett__bytes_of(p->b);
+    f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
+    f.packed_bits = sett__product_packed_bits(p);
     f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
+    sett__product_tiles(&f, p->swiglu, f.packed_bits ? PRODUCT_PACKED : p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
 
@@ -60,7 +74,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
                 .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1, .grouped = p->grouped,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32}};
+                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32, .group = p->group, .zeros = p->zeros, .sw = p->sw}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -85,9 +99,29 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
     return SETT_OK;
 }
 
+/* One of sett_gemm_mixed, of so many rows. */
+static sett_status add_mixed(const sett_product_problem *p, int rows, const char *target, sett_product_kernel *to, sett_error *err)
+{
+    *to = (sett_product_kernel){.family = &sett_gemm_mixed_family,
+        .options.mixed = {.size = sizeof to->options.mixed, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .sw = p->sw, .group = p->group, .zeros = p->zeros, .rows = rows, .scaled = p->scaled,
+            .swiglu = p->swiglu, .residual = p->residual, .tuning.k = p->k, .terms = p->terms}};
+    return sett_kernels_choose(sett_gemm_mixed, &to->options.mixed, target, err);
+}
+
+static sett_status list_mixed(const sett_product_problem *p, const char *target, sett_product_kernel *to, int *n, sett_error *err)
+{
+    static const int rows[] = {8, 16, 32};
+    sett_status s = SETT_OK;
+    for (*n = 0; !s && *n < (int)(sizeof rows / sizeof *rows); *n += !s)
+        s = add_mixed(p, rows[*n], target, &to[*n], err);
+    return s;
+}
+
 /* Behind the others. */
 static sett_status add_few(const sett_product_problem *p, const char *target, sett_product_kernel *to, sett_error *err)
 {
+    if (sett__product_packed_bits(p))
+        return add_mixed(p, PRODUCT_FEW, target, to, err);
     *to = (sett_product_kernel){.family = &sett_gemm_few_rows_family,
         .options.few_rows = {.size = sizeof to->options.few_rows, .dtype = p->dtype, .no_pdl = p->no_pdl, .c = p->d, .rows = PRODUCT_FEW, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
             .tuning.k = p->k, .terms = p->terms}};
@@ -112,13 +146,16 @@ static sett_status take(const char *function, const sett_product_problem *given,
     if (gpu && sm < least)
         return fail(err, SETT_E_TARGET, function, "products of %s need sm_%d, the target is %s", sett_dtype_name(p->dtype), least, target);
     const bool by_tma = sett__product_takes_tma(p, target), empty = !p->k || !p->n;
+    const bool packed = sett__product_packed_bits(p) > 0;
+    if (packed && sett__product_align_in(p) < PAIR)
+        return fail(err, SETT_E_ARGUMENT, function, ".b is %s of .dtype %s, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes", sett_dtype_name(p->b), sett_dtype_name(p->dtype));
     const char *needs = sett__product_needs_tma(p);
     if (needs && gpu && strcmp(target, "sm_90a"))
         return fail(err, SETT_E_TARGET, function, "%s: products with %s need sm_90a, the target is %s", needs, p->block_scales ? "them" : "groups", target);
     if (needs && !by_tma && !empty)
         return fail(err, SETT_E_ARGUMENT, function, "%s: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long", needs);
-    sett_status s = by_tma ? list_tma(p, target, list, n, err) : list_mma(p, target, list, n, err);
-    if (!s && sett__product_takes_few(p))
+    sett_status s = (by_tma ? list_tma : packed ? list_mixed : list_mma)(p, target, list, n, err);
+    if (!s && has_few(p, by_tma))
         s = add_few(p, target, &list[(*n)++], err);
     return s;
 }
@@ -157,7 +194,7 @@ static sett_status plan_for(const char *function, const sett_product_problem *gi
     sett_status s = take(function, given, max_m, target, &x->p, x->list, &x->n_kernels, err);
     x->max_m = max_m;
     x->by_tma = !s && sett__product_takes_tma(&x->p, target);
-    x->n_tiles = x->n_kernels - (!s && sett__product_takes_few(&x->p));
+    x->n_tiles = x->n_kernels - (!s && has_few(&x->p, x->by_tma));
     if (x->by_tma)
         x->facts = facts_of(&x->p);
     return s;
@@ -240,6 +277,16 @@ static void add_matrix(launch *l, int kinds, const void *data, sett_dtype t, int
     l->arg[l->n++] = sett_launch_arg_buf(b);
 }
 
+/* Weights and scales as sett_product_pack_weights packs them. */
+static void add_packed(launch *l, const sett_product_problem *p, const sett_product_operands *o)
+{
+    const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
+    sett_buf *b = &l->buf[l->n], *sw = &l->buf[l->n + 1];
+    sett__packed_bufs(&w, o->b, o->sw, b, sw);
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+    l->arg[l->n++] = sett_launch_arg_buf(sw);
+}
+
 static void add_vector(launch *l, int kinds, const void *data, sett_dtype t, int64_t n)
 {
     sett_buf *b = &l->buf[l->n];
@@ -298,13 +345,19 @@ static void add_stream(launch *l, const sett_product *x, void *workspace, const 
     l->arg[l->n++] = sett_launch_arg_int(w->streamed);
 }
 
-/* Of sett_gemm_mma: the lowest tile that has room for m rows, else the highest. */
+/* Rows of a block of sett_gemm_mma or sett_gemm_mixed. */
+static int height_of(const sett_product_kernel *k)
+{
+    return k->family == &sett_gemm_mixed_family ? k->options.mixed.rows : k->options.mma.tuning.bm;
+}
+
+/* Of these the lowest that has room for m rows, else the highest. */
 static int by_height(const sett_product *x, int m)
 {
     int i = 0;
     if (m <= PRODUCT_FEW && x->n_tiles < x->n_kernels)
         return x->n_tiles;
-    while (i < x->n_tiles - 1 && x->list[i].options.mma.tuning.bm < m)
+    while (i < x->n_tiles - 1 && height_of(&x->list[i]) < m)
         i++;
     return i;
 }
@@ -342,7 +395,7 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         const char *name;
         const void *p;
         bool needed;
-    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales},
+    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales}, {"sw", o->sw, sett__product_packed_bits(&x->p) > 0},
         {"s", o->s, t->scale}, {"qs", o->qs, t->quantise}, {"bias", o->bias, t->bias}, {"aux", o->aux, t->aux}, {"amax", o->amax, t->amax}, {"row_sum", o->row_sum, t->row_sum}, {"column_sum", o->column_sum, t->column_sum},
         {"row_max", o->row_max, t->row_max}, {"column_max", o->column_max, t->column_max}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS}, {"counts", o->counts, g == SETT_GROUPED_MASKED}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
@@ -369,7 +422,10 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     const product_way w = way_of(x, m, o->expected_m);
     launch l = {.n = 0};
     add_matrix(&l, of_a, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
-    add_matrix(&l, of_b, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
+    if (sett__product_packed_bits(p))
+        add_packed(&l, p, o);
+    else
+        add_matrix(&l, of_b, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
     if (p->grouped == SETT_GROUPED_CONTIGUOUS)
         add_vector(&l, 0, o->offsets, SETT_I32, (int64_t)p->groups + 1);
     if (p->grouped == SETT_GROUPED_MASKED)
@@ -390,8 +446,11 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
 int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
 {
     const product_way w = way_of(x, m > 0 ? m : 1, 0);
+    const char *name = x->list[w.kernel].family->name;
     if (w.kernel == x->n_tiles)
-        return x->by_tma ? snprintf(text, size, "gemm_few_rows: %.1f us by the model", w.us) : snprintf(text, size, "gemm_few_rows");
+        return x->by_tma ? snprintf(text, size, "%s: %.1f us by the model", name, w.us) : snprintf(text, size, "%s", name);
+    if (!x->by_tma && x->list[w.kernel].family == &sett_gemm_mixed_family)
+        return snprintf(text, size, "%s rows=%d", name, x->list[w.kernel].options.mixed.rows);
     if (!x->by_tma)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
     return snprintf(text, size, "gemm_wgmma bm=%d bn=%d%s: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,

@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */ };
+enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -28,12 +28,15 @@ static inline int product_kinds_b(const sett_product_problem *p)
 /* ---- the problem: product_problem.c ---- */
 /* Fills in what is 0, and says in the choice what cannot be. max_m: strides of what lies along M are at least that; 0: not known. */
 void sett__product_settle(sett_product_problem *, int max_m, choice *);
+/* Bits of a packed weight, 0: B is as A is. */
+int sett__product_packed_bits(const sett_product_problem *);
 /* Of a settled problem: what all its operands, and what it writes and reads beside that, lie at multiples of, in bytes. */
 int sett__product_align_in(const sett_product_problem *);
 int sett__product_align_out(const sett_product_problem *);
 /* The member for which the problem has kernels of sett_gemm_wgmma alone, as ".block_scales is 1"; NULL: there is none. */
 const char *sett__product_needs_tma(const sett_product_problem *);
-/* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target? May K be dealt to
+/* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target, or,
+ * of packed weights, of sett_gemm_mixed beside sett_gemm_wgmma? May K be dealt to
  * several workers? */
 bool sett__product_takes_tma(const sett_product_problem *, const char *target);
 bool sett__product_takes_few(const sett_product_problem *);
@@ -48,6 +51,7 @@ typedef struct product_facts {
     int64_t batches;        /* 1 or more; or groups, whose rows m counts then */
     bool uneven;            /* they have m rows in the mean, some more and some less */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
+    int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
     bool ping_pong;         /* a warp group has registers, and the block memory, for a tile of its own */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
@@ -67,7 +71,7 @@ typedef struct product_way {
 } product_way;
 
 /* What a thread sums: as it is, in two levels (.promote), or those times scales (.block_scales). */
-typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS } product_sums;
+typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PRODUCT_PACKED } product_sums;
 /* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among and that have registers for its sums, without those that its N and K
  * need least where there are more than `most_tiles`. */
 void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_tiles);

@@ -9,12 +9,15 @@
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600,
-                    MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.03 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */;
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64 };
+                    MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.03 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64, FEW_PACKED = 256 };
 
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
 static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false},
     {128, 128, 128, true}, {144, 128, 128, false}, {160, 128, 128, false}};
+/* Of packed weights, without measurements so far: what counts is few instructions beside those that decode a weight. */
+static const struct product_tile packed[] = {{16, 128, 128, false}, {16, 256, 256, false}, {32, 256, 256, false}, {64, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false}, {160, 128, 128, false}};
+static const struct product_tile gated_packed[] = {{16, 128, 64, false}, {16, 256, 128, false}, {32, 256, 128, false}, {48, 256, 128, false}};
 static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},
     {128, 256, 128, false}};
 static const struct product_tile gated_promoted[] = {{32, 128, 64, false}, {64, 128, 64, false}, {56, 256, 128, false}};
@@ -26,7 +29,8 @@ static const struct {
     const struct product_tile *of[2];
     size_t n[2];
     int rows;
-} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated, 256), [PRODUCT_PROMOTED] = TILES(usual, gated_promoted, 2 * PROMOTED), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks, 128)};
+} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated, 256), [PRODUCT_PROMOTED] = TILES(usual, gated_promoted, 2 * PROMOTED), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks, 128),
+    [PRODUCT_PACKED] = TILES(packed, gated_packed, 256)};
 
 static double least(double x, double y)
 {
@@ -65,9 +69,10 @@ static int64_t together_of(const struct product_tile *t, int64_t m)
 /* Cycles of a K tile, where so many multiprocessors are at work. */
 static double k_tile_cycles(const product_facts *f, const struct product_tile *t, double active)
 {
-    const double share = least(active / f->multiprocessors, 1), bytes = 128.0 * (t->bm + t->bn);
+    const double share = least(active / f->multiprocessors, 1), bytes = 128.0 * (t->bm + t->bn * (f->packed_bits ? f->packed_bits / 16.0 : 1));
+    const double decode = f->packed_bits ? DECODE * t->bn : 0;
     const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = bytes * active / f->device->l2;
-    return most(most(tensor, load), K_TILE) + SLOWER * least(tensor, load);
+    return most(most(most(tensor, decode), load), K_TILE) + SLOWER * least(tensor, load);
 }
 
 double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
@@ -93,6 +98,12 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
         *best = w;
 }
 
+/* Columns of the tiles that few rows have. */
+static int few_columns(const product_facts *f)
+{
+    return f->packed_bits ? FEW_PACKED : FEW_BN;
+}
+
 /* Of few rows what counts is that B is read once, by many blocks: the height of the lowest tile that has room for all of them and few columns;
  * 0: there is none, or rows are many. */
 static int lowest(const product_facts *f, int64_t m)
@@ -100,7 +111,7 @@ static int lowest(const product_facts *f, int64_t m)
     const int64_t rows = m + spread_of(f, m);
     int low = 0;
     for (int i = 0; i < f->n_tiles && m <= FEW; i++)
-        if (f->tile[i].bm >= rows && f->tile[i].columns <= FEW_BN && (!low || f->tile[i].bm < low))
+        if (f->tile[i].bm >= rows && f->tile[i].columns <= few_columns(f) && (!low || f->tile[i].bm < low))
             low = f->tile[i].bm;
     return low;
 }
@@ -116,7 +127,7 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
     const int low = lowest(f, m);
     for (int i = 0; i < f->n_tiles; i++) {
         const struct product_tile *t = &f->tile[i];
-        if (low && (t->bm != low || t->columns > FEW_BN))
+        if (low && (t->bm != low || t->columns > few_columns(f)))
             continue;
         const int64_t tiles = tiles_of(f, t, m), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);

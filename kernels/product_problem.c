@@ -2,6 +2,7 @@
 /* A product's problem: what it may be, what members that are 0 become, and which kernels take it. */
 #include "epilogue.h"
 #include "product.h"
+#include "weights.h"
 #include <limits.h>
 #include <string.h>
 
@@ -10,12 +11,35 @@ enum { ALIGN = 16 /* bytes, of TMA */, MOST_KINDS = 65535 /* products, or groups
 #define MOST_STRIDE (INT64_C(1) << 31) /* elements; times an extent it has 62 bits */
 
 /* ---- the problem ------------------------------------------------------------------------------------- */
-static void check_types(const sett_product_problem *p, choice *c)
+int sett__product_packed_bits(const sett_product_problem *p)
+{
+    return weights_bits(p->dtype, p->b);
+}
+
+static void check_packed(sett_product_problem *p, choice *c)
+{
+    sett__check_weights(&(weights_options){p->dtype, p->b, &p->sw, &p->group, p->zeros}, c);
+    const struct {
+        const char *name;
+        bool given;
+    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"batch", p->batch > 1}, {"ldb", p->ldb != 0}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (none[i].given)
+            REFUSE(c, ".b is %s of .dtype %s, packed weights: then .%s is 0", sett_dtype_name(p->b), sett_dtype_name(p->dtype), none[i].name);
+    sett__in_range(c, "n", p->n, 1, INT_MAX);
+    sett__in_range(c, "k", p->k, 1, INT_MAX);
+}
+
+static void check_types(sett_product_problem *p, choice *c)
 {
     const sett_dtype t = p->dtype;
     if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !sett__is_f8(t))
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
-    if (p->b != t && !(sett__is_f8(p->b) && sett__is_f8(t)))
+    if (sett__product_packed_bits(p))
+        check_packed(p, c);
+    else
+        sett__no_weights(p->sw, p->group, p->zeros, c);
+    if (p->b != t && !sett__product_packed_bits(p) && !(sett__is_f8(p->b) && sett__is_f8(t)))
         REFUSE(c, ".b is %s: with .dtype %s it is the same, or both are f8E4M3FN or f8E5M2", sett_dtype_name(p->b), sett_dtype_name(t));
     const bool ints = (t == SETT_I8 && p->d == SETT_I32) || (p->d == SETT_I8 && (t == SETT_I8 || p->terms.quantise));
     if (!sett__is_small_float(p->d) && !sett__is_f8(p->d) && !ints)
@@ -94,6 +118,7 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         {"tf32", p->tf32}, {"promote", p->promote}, {"block_scales", p->block_scales}, {"batch_invariant", p->batch_invariant}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
+    sett__is_zero(c, "reserved", p->reserved);
     p->b = p->b ? p->b : p->dtype;
     const bool as_they_are = p->dtype == SETT_I8 && !p->scaled && !sett__has_terms(&p->terms);
     p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : as_they_are ? SETT_I32 : SETT_BF16;
@@ -114,7 +139,8 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         return;
     const int64_t rows_b = (int64_t)p->n << p->swiglu, m = max_m;
     settle_stride(c, "lda", &p->lda, p->a_major ? m : p->k);
-    settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
+    if (!sett__product_packed_bits(p))
+        settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
     settle_stride(c, "ldr", &p->ldr, p->n);
     settle_stride(c, "ldd", &p->ldd, p->n);
     settle_stride(c, "ldaux", &p->ldaux, p->n);
@@ -176,6 +202,8 @@ bool sett__product_streams(const sett_product_problem *p)
 /* What sett_gemm_few_rows takes, on any target. */
 bool sett__product_takes_few(const sett_product_problem *p)
 {
+    if (sett__product_packed_bits(p)) /* only beside tiles, which take less */
+        return sett__product_takes_tma(p, "sm_90a") && !p->batch_invariant;
     const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32 && !p->block_scales, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / PRODUCT_FEW;
     return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && !product_kinds_b(p) && !p->batch_invariant;

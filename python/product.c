@@ -21,15 +21,25 @@ typedef struct product {
     sett_product_problem p; /* settled */
     int device, max_m;
     size_t bytes;           /* of a workspace */
+    size_t packed_bytes, scales_bytes; /* of packed weights; 0: b is a matrix */
     room *room;
     int n_room;
 } product;
 
-enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, OFFSETS, COUNTS, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, OPERANDS };
-static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"};
+enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, SW, OFFSETS, COUNTS, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, OPERANDS };
+static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "sw", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"};
 /* Numbers of a call. */
 enum { ALPHA, CAP, BETA, LOW, HIGH, NUMBERS };
 static const char *const number_names[] = {"alpha", "cap", "beta", "low", "high"};
+
+/* What packed weights have, of a problem that is settled. */
+static void take_packed(product *x)
+{
+    const sett_product_problem *p = &x->p;
+    const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
+    if (p->sw)
+        sett_product_weights_bytes(&w, &x->packed_bytes, &x->scales_bytes, NULL);
+}
 
 /* ---- making and ending ------------------------------------------------------------------------------ */
 /* A class of Python's that is made from Product has no module of its own. */
@@ -57,6 +67,7 @@ static PyObject *product_new(PyTypeObject *type, PyObject *args, PyObject *names
         x->plan = PyLong_AsVoidPtr(plan), x->bytes = (size_t)bytes, x->device = device, x->max_m = max_m;
         x->p.size = sizeof x->p;
         sett_product_query(x->plan, &x->p);
+        take_packed(x);
     }
     Py_XDECREF(planned);
     return (PyObject *)x;
@@ -233,6 +244,8 @@ static int check_given(const product *x, const taken *t, PyObject *const arg[OPE
         if (given != (of[k].wanted != 0))
             return refuse_form(t, of[k].i, SETT_E_BIND, given ? "it is given, and the product is without %s" : "it is missing: the product has %s", of[k].option);
     }
+    if ((arg[SW] != NULL) != (x->scales_bytes > 0))
+        return refuse_form(t, SW, SETT_E_BIND, arg[SW] ? "it is given, and b is not packed" : "it is missing: b is packed weights");
     return 0;
 }
 
@@ -258,7 +271,7 @@ static int check_all(const product *x, const taken *t, int64_t m)
     const struct {
         int i, has;
         form form;
-    } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a", of_a}}, {B, 1, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b", of_b}},
+    } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a", of_a}}, {B, !x->packed_bytes, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b", of_b}},
         {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d", of_a}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r", of_a}},
         {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
         {SB, p->block_scales, {SETT_F32, rows_sb, blocks_of(p->k), p->ldsb, p->ldsb * rows_sb, 0, "sb", of_b}}};
@@ -267,7 +280,7 @@ static int check_all(const product *x, const taken *t, int64_t m)
         sett_dtype dtype;
         int64_t n;
         int kinds;
-    } vector[] = {{SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
+    } vector[] = {{B, x->packed_bytes > 0, SETT_U8, (int64_t)x->packed_bytes, 0}, {SW, x->scales_bytes > 0, SETT_U8, (int64_t)x->scales_bytes, 0}, {SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
         {QS, p->terms.quantise, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
         {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
         {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
@@ -364,7 +377,7 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
-        .amax = at[AMAX], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
+        .amax = at[AMAX], .sw = at[SW], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
         .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX]};
     if (take_numbers(x, number, &o))
         return -1;
@@ -385,15 +398,15 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
 
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
-    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
+    static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "sw", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
         "row_sum", "column_sum", "row_max", "column_max", NULL};
     product *x = (product *)self;
     PyObject *arg[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
     taken t;
     int64_t m = 0;
     int expected_m = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOiOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
-            &arg[S], &arg[QS], &arg[AMAX], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOOiOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
+            &arg[S], &arg[QS], &arg[AMAX], &arg[SW], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
             &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX]))
         return NULL;
     for (int i = 0; i < OPERANDS; i++)
@@ -456,7 +469,7 @@ static PyGetSetDef members[] = {
 #define METHOD(f) (PyCFunction)(void (*)(void))f
 static PyMethodDef methods[] = {
     {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None)\n--\n\n"
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, sw=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None)\n--\n\n"
         "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
         "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1; of block_scales=1 (M,ceil(K/128)), whose columns\n"
@@ -465,6 +478,7 @@ static PyMethodDef methods[] = {
         "counts: of grouped=\"masked\", groups of Int32: all but s and qs have that mode. expected_m: the rows that most groups have; 0: not known.\n"
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
         "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
+        "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device.\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"
         "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"

@@ -50,7 +50,7 @@ part suites
 for suite in gpu devices; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
-side_by_side conform programs properties kernels gemm_mma gemm_few_rows product epilogues hopper promote pipeline tma_copies
+side_by_side conform programs properties kernels gemm_mma gemm_few_rows product epilogues hopper promote weights pipeline tma_copies
 part "suites, as graphs"
 for suite in programs conform; do # as graphs whose nodes are updated
     SETT_TEST_GRAPH=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1

@@ -96,7 +96,7 @@ int product_command(const options *o)
 }
 
 /* ---- sett bench product ------------------------------------------------------------------------------------ */
-enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, TABLE, OPERANDS };
+enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, SW, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, TABLE, OPERANDS };
 typedef struct benched {
     sett_engine *engine;
     sett_stream stream;
@@ -137,10 +137,15 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
     const size_t rows = many_a * (size_t)x->m, columns = many_b * (size_t)p->n;
     const size_t blocks_n = ((size_t)p->n + 127) / 128 << p->swiglu, blocks_k = ((size_t)p->k + 127) / 128, quads = ((size_t)x->m + 3) / 4 * 4;
     const size_t sa = p->block_scales ? many_a * quads * blocks_k : p->scaled ? rows : 0, sb = p->block_scales ? many_b * blocks_n * (size_t)p->ldsb : p->scaled ? columns : 0;
-    const sett_dtype types[] = {p->dtype, p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
-    const size_t count[] = {span(of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), span(of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
+    const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
+    size_t packed = 0, scales = 0;
+    if (p->sw)
+        sett_product_weights_bytes(&w, &packed, &scales, NULL);
+    const sett_dtype scale = sett_dtype_bits(p->sw) == 16 ? p->sw : SETT_U8;
+    const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
+    const size_t count[] = {span(of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
         p->residual ? span(of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? columns : 0, t->aux ? rows * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0,
+        t->bias ? columns : 0, t->aux ? rows * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
         t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, table};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
@@ -215,7 +220,7 @@ static sett_status once(void *user, sett_stream stream, int set)
     benched *x = user;
     void *const *at = x->at[set];
     const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
-        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX], .offsets = at[TABLE], .counts = at[TABLE], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
+        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX], .offsets = at[TABLE], .counts = at[TABLE], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
     return sett_product_run(x->plan, x->m, &o, x->workspace, x->workspace_bytes, stream, &x->err);
 }
 

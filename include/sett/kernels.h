@@ -38,6 +38,7 @@
 #include <sett/kernels/embedding.h>   /* embedding_grad */
 #include <sett/kernels/gemm.h>        /* gemm_wgmma, epilogues */
 #include <sett/kernels/gemm_mma.h>    /* gemm_mma */
+#include <sett/kernels/gemm_mixed.h>  /* gemm_mixed */
 #include <sett/kernels/product.h>     /* a product at any M, of several kernels */
 #include <sett/kernels/attention.h>   /* attention */
 

@@ -33,6 +33,7 @@ from ._engine import metrics as metrics  # noqa: E402
 from ._engine import view as view  # noqa: E402
 from . import kernels as kernels  # noqa: E402
 from ._product import Product as Product  # noqa: E402
+from ._weights import pack_weights as pack_weights  # noqa: E402
 
 Call = _fast.Call
 Graph = _fast.Graph

@@ -25,6 +25,68 @@ def exact(a, b):
     return a.astype("f8") @ np.swapaxes(b.astype("f8"), -1, -2)
 
 
+def dequantised(codes, zeros, scales, group):
+    each = np.arange(codes.shape[1]) // group
+    return ((codes.astype("f4") - (8 if zeros is None else zeros[:, each])) * scales[:, each].astype("f4")).astype("f2")
+
+
+def nibbles(values, order=range(8)):
+    """Eight values along the last mode to a word: nibble i has value order[i]."""
+    eight = values.reshape(*values.shape[:-1], -1, 8).astype("u4")
+    return sum(eight[..., j] << np.uint32(4 * i) for i, j in enumerate(order)).astype("u4").view("i4")
+
+
+class Weights(Case):
+    N, K, GROUP = 72, 192, 32
+    AWQ = (0, 2, 4, 6, 1, 3, 5, 7)
+
+    def setUp(self):
+        self.codes = RNG.integers(0, 16, (self.N, self.K)).astype("u1")
+        self.zeros = RNG.integers(1, 16, (self.N, self.K // self.GROUP)).astype("u1")
+        self.scales = (RNG.integers(1, 9, self.zeros.shape) / 64).astype("f2")
+
+    def close(self, packed, sw, want, **problem):
+        a = some(9, self.K)
+        got = product(self.N, self.K, group=self.GROUP, d="f32", **problem)(a, packed, np.empty((9, self.N), "f4"), sw=sw)
+        np.testing.assert_allclose(got, exact(a, want), rtol=1e-5, atol=1e-4)
+
+    def test_rows(self):
+        signed = (self.codes[:, ::2] | self.codes[:, 1::2] << 4) ^ 0x88
+        b, sw = sett.pack_weights(signed, self.scales, dtype="f16", group=self.GROUP)
+        self.close(b, sw, dequantised(self.codes, None, self.scales, self.GROUP), b="i4")
+
+    def test_gptq_and_awq(self):
+        want = dequantised(self.codes, self.zeros, self.scales, self.GROUP)
+        gptq = nibbles(self.codes).T.copy(), self.scales.T, nibbles((self.zeros - 1).T)
+        awq = nibbles(self.codes.T, self.AWQ), self.scales.T, nibbles(self.zeros.T, self.AWQ)
+        for order, (weights, scales, zeros) in {"gptq": gptq, "awq": awq}.items():
+            b, sw = sett.pack_weights(weights, scales, zeros, dtype="f16", group=self.GROUP, order=order)
+            self.close(b, sw, want, b="i4", zeros=1)
+
+    def test_bytes(self):
+        codes = RNG.integers(-128, 128, (self.N, self.K)).astype("i1")
+        b, sw = sett.pack_weights(codes, self.scales, b="i8", dtype="f16", group=self.GROUP)
+        each = np.arange(self.K) // self.GROUP
+        self.close(b, sw, (codes.astype("f4") * self.scales[:, each].astype("f4")).astype("f2"), b="i8")
+
+    def test_refused(self):
+        half = self.codes[:, ::2]
+        with self.refused(Status.E_SHAPE, "sett.pack_weights: scales have 864 bytes: of 72 rows and 3 groups 432"):
+            sett.pack_weights(half, self.scales, dtype="f16", group=64)
+        with self.refused(Status.E_ARGUMENT, "sett.pack_weights: order is 'marlin': rows, gptq, gptq_v2, awq"):
+            sett.pack_weights(half, self.scales, order="marlin")
+        with self.refused(Status.E_ARGUMENT, ".group is 24: 16, 32, a multiple of 64, or -1 for all of K"):
+            sett.pack_weights(half, self.scales, group=24)
+        b, sw = sett.pack_weights(half, self.scales, dtype="f16", group=self.GROUP)
+        p, a = product(self.N, self.K, b="i4", group=self.GROUP), some(3, self.K)
+        with self.refused(Status.E_BIND, "sw: it is missing: b is packed weights"):
+            p(a, b)
+        with self.refused(Status.E_SHAPE, "it takes 12288 elements beside each other"):
+            p(a, b[1:], sw=sw)
+        with self.refused(Status.E_BIND, "sw: it is given, and b is not packed"):
+            product(self.N, self.K)(a, some(self.N, self.K), sw=sw)
+
+
 class Results(Case):
     def same(self, got, want, by=1e-2):
         np.testing.assert_allclose(np.asarray(got, "f8"), want, rtol=by, atol=by)

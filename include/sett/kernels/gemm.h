@@ -106,6 +106,11 @@ typedef struct sett_gemm_terms {
  *              more than 2^31 elements then, which holds of .grouped too
  *   .tf32      of f32, which the tensor cores have no other products of: they multiply what they read of a
  *              Float32, its upper 19 bits
+ *   .b of few bits  packed weights (weights.h): C = A W^T, W[n][k] = T((B[n][k] - zero) scale), where T
+ *              rounds to A's type, once. B is what sett_product_pack_weights makes of them, Uint64
+ *              (256, bits / 4 ceil(K/64), ceil(N/64)), of .swiglu twice as many of the last; behind it stands
+ *              SW of .sw: (64, groups, ceil(N/64)), with .zeros (128, ..), groups of K made a multiple of 64.
+ *              Both are contiguous, the first mode innermost. No .grouped, .batched, .cluster 2
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8; f32 with .tf32. Other targets than sm_90a and the CPU
  * engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {
@@ -135,7 +140,8 @@ typedef struct sett_gemm_wgmma_options {
     int scaled;   /* 1: by rows and columns */
     int swiglu;   /* 1: silu of one half of B's products, times the other; of floats, not .scaled */
     int residual; /* 1: R is added */
-    sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
+    sett_dtype b; /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2, and with A of f16 and bf16: then
+                   * weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN, packed, and SW stands behind B */
     int stream_k; /* 1: a launch gives how many clusters run and how many tiles they share */
     sett_gemm_wgmma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
@@ -145,6 +151,11 @@ typedef struct sett_gemm_wgmma_options {
     sett_grouped grouped;  /* rows of A are those of groups, each with a B of its own; no .stream_k */
     int batched;           /* 1: operands have a last mode of batches, L; no .grouped */
     int tf32;              /* 1: .dtype is f32 */
+    int group;             /* of packed weights: so many along K have a scale: 16, 32, or a multiple of 64;
+                            * 0: 128, of f4E2M1FN what .sw has; -1: a row of B has one */
+    int zeros;             /* 1: of i4 and i8, which are unsigned then, each group has a zero point too */
+    sett_dtype sw;         /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN in groups of 16 (NVFP4), or, with A of
+                            * bf16, f8E8M0FNU in groups of 32 (MXFP4) too */
 } sett_gemm_wgmma_options;
 SETT_API void sett_gemm_wgmma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_wgmma_family;

@@ -26,7 +26,9 @@
 #ifndef SETT_KERNELS_PRODUCT_H
 #define SETT_KERNELS_PRODUCT_H
 #include <sett/kernels/gemm.h>
+#include <sett/kernels/gemm_mixed.h>
 #include <sett/kernels/gemm_mma.h>
+#include <sett/kernels/weights.h>
 #include <sett/launch.h>
 
 #ifdef __cplusplus
@@ -43,7 +45,8 @@ typedef struct sett_product_problem {
     size_t size;
     sett_dtype dtype; /* of A: f16, bf16, f8E4M3FN, f8E5M2, i8, f32 */
     int no_pdl;
-    sett_dtype b;     /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2 alone */
+    sett_dtype b;     /* of B; 0: as A. It differs among f8E4M3FN and f8E5M2, and of weights of fewer bits
+                       * than A of f16 or bf16: i4, i8, f8E4M3FN, f8E5M2, f4E2M1FN (.group, below) */
     sett_dtype d;     /* of D: f32, f16, bf16, f8E4M3FN, f8E5M2; of i8 also i32 and i8. 0: f16 of f16, f32 of
                        * f32, i32 of i8 without .scaled, else bf16 */
     int n, k;
@@ -73,6 +76,14 @@ typedef struct sett_product_problem {
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product, or group's matrix, to the next; 0: behind
                                                  * each other, of A, R and D with max_m rows each */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
+    /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
+     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major and .batch
+     * are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Kernels are sett_gemm_wgmma's
+     * where all lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows. */
+    int group;     /* weights along K that have a scale: 16, 32, or a multiple of 64; 0: 128; -1: all of K */
+    int zeros;     /* 1: of i4 and i8: zero points too */
+    sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
+    int reserved;  /* 0 */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
@@ -84,6 +95,7 @@ typedef struct sett_product_kernel {
         sett_gemm_wgmma_options wgmma;
         sett_gemm_few_rows_options few_rows;
         sett_gemm_mma_options mma;
+        sett_gemm_mixed_options mixed;
     } options; /* of the body: sett_kernels_compile(e, k.family->body, &k.options, target, ...) */
 } sett_product_kernel;
 /* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
@@ -131,6 +143,7 @@ typedef struct sett_product_operands {
     const int32_t *counts;  /* of SETT_GROUPED_MASKED, (groups), 0 to m each: so many rows of matrix g */
     int expected_m; /* of .grouped: the rows that most groups have, by which the kernel is chosen; results are
                      * right for any. 0: m, of SETT_GROUPED_CONTIGUOUS over .groups */
+    const void *sw; /* of packed weights: their scales, and zero points */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
