@@ -148,7 +148,7 @@ static void choose_tile(sett_gemm_mma_options *o)
     const int m = tune->m;
     sett__either(&tune->bm, (!m || m > 64) && usual_sums(o) == MOST_SUMS ? 128 : !m || m > 32 ? 64 : m > 16 ? 32 : 16);
     sett__either(&tune->warps, 4);
-    sett__either(&tune->bk, sett__mma_by_fma(o) ? 32 : tune->bm < 64 ? 128 : 64);
+    sett__either(&tune->bk, !sett__mma_by_fma(o) && tune->bm < 64 ? 128 : 64);
 }
 
 /* Two blocks share a multiprocessor's shared memory. */
