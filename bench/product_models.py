@@ -22,7 +22,7 @@ from sett._product import kernels_of
 
 MANIFEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "models.warm")
 PACK = os.path.join(tempfile.gettempdir(), "models.settpack")
-MOST_KERNELS, MOST_M, RUNS = 120, 8192, 1000
+MOST_KERNELS, MOST_M, MASKED_M, RUNS = 120, 8192, 64, 1000
 ELEMENT = {"bf16": 2, "f8E4M3FN": 1}
 
 
@@ -89,8 +89,9 @@ class Operands:
         torch, n, k, self.used = self.torch, p["n"], p["k"], 0
         t = torch.bfloat16 if p["dtype"] == "bf16" else torch.float8_e4m3fn
         groups = (p["groups"],) if p.get("grouped") else ()
-        rows = (*groups, m) if p.get("grouped") == "masked" else (m,)
-        named = {"a": self.take(t, *rows, k), "b": self.take(t, *groups, n << p.get("swiglu", 0), k), "out": self.take(torch.bfloat16, *rows, n)}
+        masked = p.get("grouped") == "masked"
+        rows = (*groups, MASKED_M) if masked else (m,)
+        named = {"a": self.take(t, *rows, k)[..., :m, :], "b": self.take(t, *groups, n << p.get("swiglu", 0), k), "out": self.take(torch.bfloat16, *rows, n)[..., :m, :]}
         if p.get("residual"):
             named["r"] = named["out"]
         if p.get("scaled"):
@@ -111,7 +112,7 @@ class Operands:
 def made(engine, family, p):
     """A plan of a product for any number of rows; of a kernel nothing but that it is there."""
     if family == "sett_product_family":
-        return p, sett.Product(max_m=MOST_M, engine=engine, **p)
+        return p, sett.Product(max_m=MASKED_M if p.get("grouped") == "masked" else MOST_M, engine=engine, **p)
     engine.compile(getattr(sett.kernels, family.removeprefix("sett_").removesuffix("_family")), **p)
     return None
 
@@ -134,7 +135,7 @@ def serve(manifest, pack, threads, driver_ms):
     began = time.monotonic()
     for _ in range(RUNS):
         p, plan = draw.choice(plans)
-        most = 64 if p.get("grouped") == "masked" else MOST_M if p["n"] < 100000 else 1024
+        most = MASKED_M if p.get("grouped") == "masked" else MOST_M if p["n"] < 100000 else 1024
         plan(**operands.of(p, round(math.exp(draw.uniform(0, math.log(most))))))
     torch.cuda.synchronize()
     return engine, f"{RUNS} runs of random M in {time.monotonic() - began:.1f} s on {torch.cuda.get_device_name()}"

@@ -18,7 +18,7 @@ static const device *hopper(void)
 /* Of a stage of SA: a box begins at a multiple of 128 bytes. */
 static int bytes_of_scales(const sett_gemm_wgmma_options *o)
 {
-    return sett__round_up(o->tuning.bm * SCALES_K * sett__bytes_of(SETT_F32), LINE);
+    return sett__round_up(rows_of_sa(o) * SCALES_K * sett__bytes_of(SETT_F32), LINE);
 }
 
 static int most_stages(const sett_gemm_wgmma_options *o)
@@ -138,9 +138,9 @@ static void settle(void *options, choice *c)
  * as much as the tensor core's work on a K tile. */
 static void stage_scales(sett_build *b, wgmma_parts *t)
 {
-    const int bm = t->o->tuning.bm;
-    const sett_arg box = sett_tuple(b, bm, SCALES_K);
-    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(bm, SCALES_K, SCALES_STAGES), T(1, bm, bytes_of_scales(t->o) / sett__bytes_of(SETT_F32))), LINE);
+    const int rows = rows_of_sa(t->o);
+    const sett_arg box = sett_tuple(b, rows, SCALES_K);
+    t->sa = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(rows, SCALES_K, SCALES_STAGES), T(1, rows, bytes_of_scales(t->o) / sett__bytes_of(SETT_F32))), LINE);
     t->tsa = sett_make_tma(t->terms->to.SA, .layout = sett_make_layout(b, box), .tile = box);
     t->scales = sett_pipeline_tma_async(b, .stages = SCALES_STAGES, .tx_bytes = sett_tma_bytes(t->tsa), .consumers = SETT_WARPS(groups_of(t->o) * GROUP / WARP));
     t->SB = t->terms->to.SB;

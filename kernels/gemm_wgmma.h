@@ -118,7 +118,7 @@ typedef struct wgmma_parts {
     int bk;
     sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
     sett_tensor *sw;      /* of packed weights: (64 or 128,scales of a K tile,blocks of 64 rows,stages); b is (256,bits / 4,blocks,stages) of Uint64 */
-    sett_tensor *sa, *SB; /* of .block_scales: (bm,SCALES_K,SCALES_STAGES) of shared memory; the parameter */
+    sett_tensor *sa, *SB; /* of .block_scales: (rows_of_sa,SCALES_K,SCALES_STAGES) of shared memory; the parameter */
     sett_tma *ta, *tb, *tc, *tsa, *tr, *tsw; /* tr: of .residual */
     sett_tensor *came; /* of .residual, an mbarrier for each warp group: R of a tile lies where C will */
     sett_pipeline *pipe, *turns, *scales; /* turns: of .ping_pong; scales: those of A, which threads read */
@@ -127,6 +127,12 @@ typedef struct wgmma_parts {
     stream_k stream;
     terms *terms;
 } wgmma_parts;
+
+/* Rows of SA that a stage has. A box of TMA begins at 16 bytes, and rows of a group anywhere: then at up to 3 before the tile's. */
+static inline int rows_of_sa(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.bm + (o->grouped == SETT_GROUPED_CONTIGUOUS ? 4 : 0);
+}
 
 /* A warp group's main loop. */
 typedef struct wgmma_group {
@@ -147,6 +153,9 @@ typedef struct wgmma_place {
 wgmma_place sett__wgmma_place(sett_build *, const wgmma_parts *, const sett_work_tile *);
 /* Of a tensor (M,..), or (M,..,L), the rows among which the tile lies. */
 sett_tensor *sett__wgmma_rows(const wgmma_place *, sett_tensor *);
+
+/* How many scales of other rows stand before those of a tile in a stage of SA, as a box of TMA begins at 16 bytes; NULL: none. */
+sett_val *sett__wgmma_scales_begin_after(const wgmma_place *);
 
 /* Of one warp group, or of so many; n: columns of the instruction. */
 sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options *, int groups, int n);

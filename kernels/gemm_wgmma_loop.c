@@ -31,6 +31,11 @@ sett_tensor *sett__wgmma_rows(const wgmma_place *x, sett_tensor *t)
     return x->first ? sett_domain_offset(t, x->first, 0) : t;
 }
 
+sett_val *sett__wgmma_scales_begin_after(const wgmma_place *x)
+{
+    return x->first ? sett_mod(x->first, 16 / sett__bytes_of(SETT_F32)) : NULL;
+}
+
 /* Box number i of a tile's rows of A or B: of a matrix of so many boxes, and the last one of these where it lies outside, as a box
  * outside takes longer than one inside; what it brings is never stored. */
 static sett_tensor *box_at(const wgmma_parts *t, sett_tensor *rows, int box, sett_arg i, sett_val *extent)
@@ -79,9 +84,10 @@ static loads loads_of_b(const wgmma_parts *t, const wgmma_place *p)
 static void load_scales(sett_build *b, const wgmma_parts *t, sett_pipeline_state *put, const wgmma_place *p, sett_val *k, sett_arg first)
 {
     sett_if (b, sett_eq(sett_mod(sett_sub(k, first), SCALES_K), 0)) {
-        sett_tensor *from = sett_domain_offset(sett__wgmma_rows(p, sett_tma_tensor(t->tsa)), 0, k);
+        sett_val *row = sett_value(b, sett_mul(sett_get(p->at, 0), t->o->tuning.bm)), *within = sett__wgmma_scales_begin_after(p);
+        sett_tensor *from = sett_domain_offset(sett__wgmma_rows(p, sett_tma_tensor(t->tsa)), within ? sett_sub(row, within) : row, k);
         sett_producer_acquire(put);
-        sett_tma_load(t->tsa, sett_local_tile(from, T(t->o->tuning.bm, SCALES_K), T(sett_get(p->at, 0), 0)), sett_slice(t->sa, ALL, ALL, sett_pipeline_stage(put)), sett_pipeline_barrier(put));
+        sett_tma_load(t->tsa, sett_local_tile(from, T(rows_of_sa(t->o), SCALES_K), T(0, 0)), sett_slice(t->sa, ALL, ALL, sett_pipeline_stage(put)), sett_pipeline_barrier(put));
         sett_pipeline_advance(put);
     }
 }

@@ -22,6 +22,7 @@ void sett__wgmma_begin_promoted(const wgmma_parts *t, wgmma_group *g)
 typedef struct scales {
     int n;
     sett_tensor *column[CHUNKS], *next[CHUNKS];
+    sett_val *after; /* of A: sett__wgmma_scales_begin_after() */
 } scales;
 
 /* The 64 columns of C, of all, that number i is of. */
@@ -40,6 +41,7 @@ static scales scales_of_b(sett_build *b, const wgmma_parts *t, const wgmma_group
     if (!t->sa)
         return x;
     x.n = upright(o) ? 1 + o->swiglu : high_of(o);
+    x.after = sett__wgmma_scales_begin_after(p);
     sett_val *all = sett_floordiv(sett_add(t->N, SCALED - 1), SCALED);
     sett_tensor *SB = p->batch ? sett_slice(t->SB, ALL, ALL, p->batch) : t->SB;
     for (int i = 0; i < x.n; i++) {
@@ -60,9 +62,11 @@ static sett_tensor *pieces_of(sett_build *b, const sett_gemm_wgmma_options *o, s
 
 /* ---- scales of A ---- */
 /* Of this thread's rows of A those of K tile k, counted from the first of this tile: (2,bm / 8), columns of the instruction, or, upright, (2,1). */
-static sett_tensor *scales_of_a(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_val *k)
+static sett_tensor *scales_of_a(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const scales *s, sett_val *k)
 {
     sett_tensor *column = sett_slice(t->sa, ALL, sett_mod(k, SCALES_K), sett_pipeline_stage(g->scales));
+    if (s->after)
+        column = sett_domain_offset(column, T1(s->after));
     sett_val *lane = sett_lane_idx(b), *warp = sett_mod(sett_warp_idx(b), GROUP / WARP);
     if (upright(t->o))
         return sett_composition(sett_domain_offset(column, T1(sett_add(sett_add(sett_mul(g->number, ROWS), sett_mul(warp, 16)), sett_floordiv(lane, 4)))), sett_make_layout(b, T(2, 1), T(8, 0)));
@@ -96,7 +100,7 @@ static void load_factors(sett_build *b, const wgmma_parts *t, const wgmma_group 
     }
     sett_if (b, sett_eq(sett_mod(k, SCALES_K), 0))
         sett_consumer_wait(g->scales);
-    sett_tensor *of_a = scales_of_a(b, t, g, k);
+    sett_tensor *of_a = scales_of_a(b, t, g, s, k);
     for (int j = 0; j < pairs; j++) {
         sett_val *two = sett_load(sett_slice(of_a, ALL, j));
         for (int i = 0; i < s->n; i++) {

@@ -111,6 +111,8 @@ SETT_API sett_val *sett_create_tma_multicast_mask_at(sett_site, sett_build *, co
  * completes at the same barrier there. .policy: of sett_cache_policy. .pred: a Boolean scalar; where it is
  * false nothing is copied. .map: a map in memory takes the place of the argument's (sett_copy_tensormap).
  * What threads wrote to shared memory is read by a store behind sett_fence_view_async_shared and a barrier.
+ * A box begins at a multiple of 16 bytes of mode 0: what begins elsewhere is an illegal instruction on a GPU,
+ * and a fault of the CPU engine.
  * What threads have loaded is overwritten by a load behind the same two, which a release of
  * sett_pipeline_tma_async has (pipeline.h). Coordinates of what is written do not begin below 0, and rows,
  * mode 0 of the map, are a multiple of 16 bytes: .div of their extent proves it.

@@ -593,6 +593,27 @@ START_TEST(written_from_outside)
 }
 END_TEST
 
+/* The same of a row that begins at no multiple of 16 bytes, of a load too. */
+START_TEST(begins_within_16_bytes)
+{
+    static const char *const what[] = {"tma.load", "tma.store"};
+    static float a[64], d[64];
+    char text[1024];
+    snprintf(text, sizeof text, HEAD("sym N\nparam A f32 (64):(1) align 16 read write\nparam D i32 (64):(1) align 16 read write\nmap m A f32 (8,8) bytes (32) box (4,2)\nblock 32\nsmem 128 align 128\n")
+        "%%0 = tid.x i32\n%%1 = tmap f32 m\n%%2 = smem f32x16 at 0\n%%3 = const i32 0\n%%4 = sym i32 N\n%%5 = eq i1 %%0, %%3\n%%6 = smem u64x1 at 64 mbarrier\n%%7 = const i32 1\n%%8 = const i32 32\n%s\n",
+        _i ? "tma.store %2[0] to %1 pred %5 at %4, %3\nbulk.commit\nbulk.wait"
+           : "if %5 {\n    mbarrier.init %6[0] %7\n    mbarrier.expect_tx %6[0] %8 arrive\n}\nfence.mbarrier_init\nbarrier\ntma.load %2[0] from %1 done %6[0] pred %5 at %4, %3\nloop {\n    %9 = mbarrier.try_wait i1 %6[0] %3\n    %10 = not i1 %9\n    while %10\n}");
+    task t = {.text = text, .block = {32}, .data = {a, d}, .bytes = {sizeof a, sizeof d}, .sym = {0}, .threads = 1};
+    sett_error e;
+    char want[160];
+    ck_assert_msg(!run_task(&t, &e), "%s", e.text);
+    t.sym[0] = 6;
+    ck_assert_msg(run_task(&t, &e) == SETT_E_FAULT, "%s", e.text);
+    snprintf(want, sizeof want, "%s: coordinate 0 is 6, of elements of 4 bytes, and a box begins at a multiple of 16 bytes", what[_i]);
+    ck_assert_msg(strstr(e.text, want), "%s", e.text);
+}
+END_TEST
+
 Suite *boxes_suite(void);
 Suite *boxes_suite(void)
 {
@@ -602,6 +623,7 @@ Suite *boxes_suite(void)
     tcase_add_loop_test(t, by_plain_rules, 0, LOOPS);
     tcase_add_test(t, as_an_h200);
     tcase_add_test(t, written_from_outside);
+    tcase_add_loop_test(t, begins_within_16_bytes, 0, 2);
     tcase_add_loop_test(t, reductions, 0, 2);
     tcase_add_test(t, by_a_gpu);
     tcase_add_test(t, for_a_gpu);

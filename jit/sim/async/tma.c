@@ -106,6 +106,13 @@ static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, ui
     return !why || sett__fault(c, w, lane, i->op, "%s: %s", sett__form_text(c, i), why);
 }
 
+/* Which the machine takes for an illegal instruction, of a load too. */
+static bool begins_at_16_bytes(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, const box *b)
+{
+    return b->at[0] * b->size % 16 == 0 ||
+           sett__fault(c, w, lane, i->op, "%s: coordinate 0 is %lld, of elements of %u bytes, and a box begins at a multiple of 16 bytes", sett__form_text(c, i), (long long)b->at[0], b->size);
+}
+
 /* Its coordinates are the operands from `first` on. */
 static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t map, uint32_t first, int lane, box *b)
 {
@@ -125,7 +132,7 @@ static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, ui
         if ((uint64_t)b->rows * b->pitch > MOST)
             return sett__fault(c, w, lane, i->op, "%s: a box of more bytes than shared memory has", sett__form_text(c, i));
     }
-    return true;
+    return begins_at_16_bytes(c, w, i, lane, b);
 }
 
 /* Row r: where its first element lies in global memory, and which of its elements are inside; false: none. */
