@@ -24,7 +24,7 @@ static int bytes_of_scales(const sett_gemm_wgmma_options *o)
 static int most_stages(const sett_gemm_wgmma_options *o)
 {
     const int scales = o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0, of_b = packed_bits(o) ? sett__wgmma_packed_bytes(o) : o->tuning.bn * LINE;
-    return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * columns(o) * sett__bytes_of(o->c)) / (o->tuning.bm * LINE + of_b);
+    return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * staged_blocks(o) * ROWS * sett__bytes_of(o->c)) / (o->tuning.bm * LINE + of_b);
 }
 
 /* Has a thread registers for it? */
@@ -184,7 +184,7 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *cons
         sett__wgmma_packed_places(b, t, B);
     else
         plain_places(b, t, B[0]);
-    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, (1 + o->tuning.ping_pong) * columns(o) / ROWS), 1024);
+    t->c = sett_make_smem_tensor(b, o->c, sett_smem_layout(b, o->c, SETT_K_MAJOR, bm, ROWS, (1 + o->tuning.ping_pong) * staged_blocks(o)), 1024);
     t->ta = sett_make_tma(A, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, t->bk), .tile = T(box, t->bk));
     t->tc = sett_make_tma(C, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows_of_group(o), panel), .tile = T(rows_of_group(o), panel));
     const sett_group readers = t->sw ? SETT_WARPS(sharing(o) * GROUP / WARP) /* which load weights themselves */ : SETT_WARP_GROUPS(sharing(o));

@@ -112,11 +112,18 @@ static inline int panel_of(const sett_gemm_wgmma_options *o)
     return sett__bytes_of(o->c) == 4 ? LINE / 4 : ROWS;
 }
 
+/* Blocks of 64 columns of C that lie in shared memory, of a warp group with .ping_pong: one, whose store it waits for before it fills the next,
+ * as the other group multiplies meanwhile, and stages gain more; but all of a tile where R comes there. */
+static inline int staged_blocks(const sett_gemm_wgmma_options *o)
+{
+    return o->tuning.ping_pong && !o->residual ? 1 : columns(o) / ROWS;
+}
+
 typedef struct wgmma_parts {
     const sett_gemm_wgmma_options *o;
     const product *product;
     int bk;
-    sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,columns / 64 of each tile) */
+    sett_tensor *a, *b, *c; /* shared memory: (bm,bk,stages), (bn,bk,stages), (bm,64,staged_blocks of each tile) */
     sett_tensor *sw;      /* of packed weights: (64 or 128,scales of a K tile,blocks of 64 rows,stages); b is (256,bits / 4,blocks,stages) of Uint64 */
     sett_tensor *sa, *SB; /* of .block_scales: (rows_of_sa,SCALES_K,SCALES_STAGES) of shared memory; the parameter */
     sett_tma *ta, *tb, *tc, *tsa, *tr, *tsw; /* tr: of .residual */

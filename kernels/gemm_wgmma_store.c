@@ -121,7 +121,7 @@ static block block_of(sett_build *b, const wgmma_parts *t, const wgmma_group *g,
     const sett_gemm_wgmma_options *o = t->o;
     const bool beside = upright(o) || o->tuning.ping_pong; /* its blocks are side by side */
     block x = {.number = beside ? sett_const(b, SETT_I32, i) : sett_add(g->number, i * groups_of(o))};
-    x.sC = sett_slice(t->c, ALL, ALL, o->tuning.ping_pong ? sett_add(sett_mul(g->number, columns(o) / ROWS), i) : x.number);
+    x.sC = sett_slice(t->c, ALL, ALL, o->tuning.ping_pong ? sett_add(sett_mul(g->number, staged_blocks(o)), i % staged_blocks(o)) : x.number);
     if (upright(o))
         x.sC = sett_local_tile(x.sC, T(rows_of_group(o), ROWS), T(g->number, 0));
     return x;
@@ -194,7 +194,7 @@ void sett__wgmma_store(sett_build *b, const wgmma_parts *t, const wgmma_group *g
         sett_val *number = column_of(b, t, p, &x); /* of all columns' */
         place here = {.at = p, .base = {.b = b, .batch = p->batch, .partition = partition, .same_rows = upright(o) ? 3 : 28 /* lanes that have a row */, .column_lanes = upright(o) ? 28 : 3}, .o = o, .thread = to, .tiler = sett_tuple(b, rows, ROWS), .tile = sett_tuple(b, high, number)};
         if (!t->tr) {
-            sett_tma_store_wait_read(b, mine - 1);
+            sett_tma_store_wait_read(b, o->tuning.ping_pong ? staged_blocks(o) - 1 : mine - 1);
             sett_barrier(b, barrier, GROUP);
         }
         fill_columns(b, t, r2s, &here, part, as_instruction(o, x.sC));

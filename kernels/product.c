@@ -56,7 +56,7 @@ static product_facts facts_of(const sett_product_problem *p)
     const int kinds = product_kinds_b(p);
     product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = few_of(p)};
     f.multiprocessors = f.device->multiprocessors;
-    f.ping_pong = !p->promote && sett__bytes_of(p->d) < 4 && p->terms.amax != 2;
+    f.ping_pong = !p->promote && p->terms.amax != 2 && !(sett__bytes_of(p->d) == 4 && (p->residual || p->terms.softcap));
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
