@@ -125,7 +125,7 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     if (sums_of(o) > most_sums(o))
-        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales ? " and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
+        REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales && !o->swiglu && tune->bn == 2 * ROWS ? " and .block_scales, other than 128," : o->block_scales ? " and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
     const int most = most_stages(o);
     const int usual = packed_bits(o) ? PACKED_STAGES : CHUNKS;
     sett__either(&tune->stages, most > usual ? usual : most);

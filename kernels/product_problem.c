@@ -109,6 +109,17 @@ static void check_span(choice *c, const char *name, bool has, int64_t stride, in
         REFUSE(c, ".%s is %lld: with max_m %d it spans 2^31 elements or more", name, (long long)stride, max_m);
 }
 
+/* More elements no memory has, and their number, times bytes, stays in 64 bits. */
+static void check_elements(const sett_product_problem *p, choice *c, int max_m)
+{
+    const double most = 0x1p56, of_a = product_kinds_a(p) ? product_kinds_a(p) : 1, of_b = product_kinds_b(p) ? product_kinds_b(p) : 1;
+    const double n = (double)((int64_t)p->n << p->swiglu), k = p->k, m = max_m;
+    if (of_b * n * k > most)
+        REFUSE(c, ".n is %d and .k %d: B has more than 2^56 elements", p->n, p->k);
+    if ((of_a > of_b ? of_a : of_b) * m * (n > k ? n : k) > most)
+        REFUSE(c, ".n is %d and .k %d: with max_m %d A or D has more than 2^56 elements", p->n, p->k, max_m);
+}
+
 void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
 {
     const struct {
@@ -148,6 +159,9 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         settle_stride(c, "ldsb", &p->ldsb, product_blocks(p->k));
     if (*c->why)
         return;
+    check_elements(p, c, max_m);
+    check_span(c, "lda", sett__product_packed_bits(p) > 0, p->lda, max_m); /* sett_gemm_mixed's offsets have 32 bits */
+    check_span(c, "ldd", sett__product_packed_bits(p) > 0, p->ldd, max_m);
     check_span(c, "ldr", p->residual, p->ldr, max_m);
     check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
     const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
@@ -161,7 +175,7 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
 static int aligned(const sett_product_problem *p, sett_dtype t, int64_t row, int kinds, int64_t batch)
 {
     int align = p->align;
-    while (align > sett__bytes_of(t) && (row * sett__bytes_of(t) % align || (kinds && batch * sett__bytes_of(t) % align)))
+    while (align > sett__bytes_of(t) && (row % align * sett__bytes_of(t) % align || (kinds && batch % align * sett__bytes_of(t) % align)))
         align /= 2;
     return align > sett__bytes_of(t) ? align : sett__bytes_of(t);
 }

@@ -206,10 +206,9 @@ typedef struct tracked {
     bool flew;
     sett__root_state state;
 } tracked;
-/* A region that is open. Of an `if`, what was known before it, or, behind `else`, at its end. */
+/* A region that is open, and what was known before it, as it may not be entered; behind `else`, what was known at the end of the first branch. */
 typedef struct region {
     struct region *outer;
-    uint16_t code;
     tracked *other;
 } region;
 typedef struct flights {
@@ -286,18 +285,18 @@ static sett__root_state *other_of(sett_build *b, region *r, uint32_t root)
     return &t->state;
 }
 
-static void open_region(sett_build *b, flights *f, int code)
+static void open_region(sett_build *b, flights *f)
 {
     region *r = sett__new(b, sizeof *r);
     if (b->error.status)
         return;
-    *r = (region){.outer = f->inner, .code = (uint16_t)code};
+    *r = (region){.outer = f->inner};
     f->inner = r;
-    for (tracked *t = code == SETT__IF ? f->newest : NULL; t; t = t->older)
+    for (tracked *t = f->newest; t; t = t->older)
         *other_of(b, r, t->root) = t->state;
 }
 
-/* `else` begins with what was known before the `if`; behind both, a root is what it may be. */
+/* `else` begins with what was known before the `if`. */
 static void change_branch(sett_build *b, const flights *f)
 {
     for (tracked *t = f->newest; t; t = t->older) {
@@ -307,10 +306,11 @@ static void change_branch(sett_build *b, const flights *f)
     }
 }
 
+/* A root is what it may be. */
 static void close_region(sett_build *b, flights *f)
 {
     const sett__op_list ops = {b->op, b->arg};
-    for (tracked *t = f->inner->code == SETT__IF ? f->newest : NULL; t; t = t->older)
+    for (tracked *t = f->newest; t; t = t->older)
         sett__flight_join(ops, &t->state, other_of(b, f->inner, t->root));
     f->inner = f->inner->outer;
 }
@@ -318,7 +318,7 @@ static void close_region(sett_build *b, flights *f)
 static void step_region(sett_build *b, flights *f, int code)
 {
     if (code == SETT__IF || code == SETT__FOR || code == SETT__LOOP)
-        open_region(b, f, code);
+        open_region(b, f);
     else if (f->inner && code == SETT__ELSE)
         change_branch(b, f);
     else if (f->inner && code == SETT__END)

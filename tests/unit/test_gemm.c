@@ -401,8 +401,8 @@ static void flight(sett_build *b, const void *user)
         sett_copy(acc, gC), touch_line = __LINE__;
 }
 
-/* A wait in each branch, or in one of them: behind `if` a product may be in flight that an `else` ends, and the other way round. */
-typedef enum waits { BOTH, FIRST, SECOND, IN_SECOND_ONLY_BEGUN, N_WAITS } waits;
+/* A wait in each branch, or in one of them, or in a loop: behind `if` a product may be in flight that an `else` ends, and the other way round. */
+typedef enum waits { BOTH, FIRST, SECOND, IN_SECOND_ONLY_BEGUN, IN_A_LOOP, N_WAITS } waits;
 
 static void branches(sett_build *b, const void *user)
 {
@@ -418,15 +418,20 @@ static void branches(sett_build *b, const void *user)
     sett_fill(acc, 0);
     if (w != IN_SECOND_ONLY_BEGUN)
         sett_gemm(mma, acc, fa, fb, acc), sett_mma_commit(b);
-    sett_if (b, sett_gt(n, 0)) {
-        if (w == BOTH || w == FIRST)
+    if (w == IN_A_LOOP) { /* of no round, it may be */
+        sett_for (b, i, 0, n, 1)
             sett_mma_wait(b, 0);
-    }
-    sett_else (b) {
-        if (w == IN_SECOND_ONLY_BEGUN)
-            sett_gemm(mma, acc, fa, fb, acc), sett_mma_commit(b);
-        if (w == BOTH || w == SECOND)
-            sett_mma_wait(b, 0);
+    } else {
+        sett_if (b, sett_gt(n, 0)) {
+            if (w == BOTH || w == FIRST)
+                sett_mma_wait(b, 0);
+        }
+        sett_else (b) {
+            if (w == IN_SECOND_ONLY_BEGUN)
+                sett_gemm(mma, acc, fa, fb, acc), sett_mma_commit(b);
+            if (w == BOTH || w == SECOND)
+                sett_mma_wait(b, 0);
+        }
     }
     if (w != BOTH)
         sett_mma_wait(b, 0);

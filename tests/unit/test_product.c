@@ -505,6 +505,9 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_a = -64}, 3, ".batch_a is -64: at least 0, or 0 for 48"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .residual = 1, .ldr = 1 << 30}, 12, ".ldr is 1073741824: with max_m 12 it spans 2^31 elements or more"},
+    {{.dtype = SETT_BF16, .n = 1 << 30, .k = 1 << 30}, 1, ".n is 1073741824 and .k 1073741824: B has more than 2^56 elements"},
+    {{.dtype = SETT_BF16, .n = 1 << 30, .k = 8, .grouped = SETT_GROUPED_MASKED, .groups = 65535}, 1 << 30, ".n is 1073741824 and .k 8: with max_m 1073741824 A or D has more than 2^56 elements"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 16, .k = 64, .lda = 1 << 30}, 4, ".lda is 1073741824: with max_m 4 it spans 2^31 elements or more"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8}, -1, "max_m is -1: from 0 to 2147482623"}};
 
 START_TEST(refused)

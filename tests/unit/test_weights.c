@@ -463,6 +463,46 @@ START_TEST(any_number_of_rows)
 }
 END_TEST
 
+/* K ends within a piece of 64. What is packed behind it meets zeros of A, so that it must be finite where a scale is large. */
+START_TEST(large_scales)
+{
+    static const struct { sett_dtype b; int zeros, group, k, code, zero; double scale; } of[] = {{SETT_I4, 0, 128, 96, 1, 0, 10000}, {SETT_I8, 0, 128, 96, 1, 0, 600}, {SETT_I8, 1, 128, 72, 250, 255, 300},
+        {SETT_I4, 1, -1, 66, 14, 15, 5000}, {SETT_I4, 1, 64, 130, 12, 13, 9000}};
+    enum { N = 64, MOST = 33 };
+    const sett_weights w = {.size = sizeof w, .dtype = SETT_F16, .b = of[_i].b, .n = N, .k = of[_i].k, .group = of[_i].group, .zeros = of[_i].zeros};
+    const int k = w.k, groups = w.group < 0 ? 1 : (k + w.group - 1) / w.group, lda = (k + 7) / 8 * 8;
+    const double value = (of[_i].code - of[_i].zero) * of[_i].scale, a = 0x1p-7;
+    size_t bytes, scale_bytes, workspace_bytes;
+    ck_assert_msg(!sett_product_weights_bytes(&w, &bytes, &scale_bytes, &err), "%s", err.text);
+    unsigned char *raw = calloc((size_t)(N * k), 1), *zeros = malloc((size_t)(N * groups)), *to = malloc(bytes), *packed_scales = malloc(scale_bytes);
+    uint16_t *scales = malloc(sizeof *scales * (size_t)(N * groups)), *rows = calloc((size_t)(MOST * lda), sizeof *rows);
+    ck_assert(raw && zeros && to && packed_scales && scales && rows);
+    for (int i = 0; i < N * k; i++)
+        w.b == SETT_I4 ? (raw[i / 2] |= (unsigned char)(of[_i].code << i % 2 * 4)) : (raw[i] = (unsigned char)of[_i].code);
+    for (int i = 0; i < N * groups; i++)
+        put(SETT_F16, scales, (size_t)i, of[_i].scale), zeros[i] = (unsigned char)of[_i].zero;
+    for (int i = 0; i < MOST * lda; i++)
+        put(SETT_F16, rows, (size_t)i, i % lda < k ? a : NAN);
+    ck_assert_msg(!sett_product_pack_weights(&w, raw, scales, w.zeros ? zeros : NULL, to, packed_scales, &err), "%s", err.text);
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F16, .b = w.b, .d = SETT_F32, .n = N, .k = k, .zeros = w.zeros, .group = w.group, .lda = lda};
+    void *workspace, *A = on_device(rows, sizeof *rows * (size_t)(MOST * lda)), *B = on_device(to, bytes), *SW = on_device(packed_scales, scale_bytes), *D = sett_alloc(r.e, r.stream.device, sizeof(float) * N * MOST);
+    sett_product *plan = prepare(&p, MOST, &workspace, &workspace_bytes);
+    for (int m = 1; m <= MOST; m += 16) {
+        const sett_product_operands o = {.size = sizeof o, .a = A, .b = B, .sw = SW, .d = D};
+        float got[N * MOST];
+        ck_assert_msg(!sett_product_run(plan, m, &o, workspace, workspace_bytes, r.stream, &err), "%s", err.text);
+        ck_assert(!sett_memcpy(r.e, r.stream, got, D, sizeof(float) * (size_t)(N * m)) && !sett_sync(r.e, r.stream));
+        for (int i = 0; i < N * m; i++)
+            ck_assert_msg(fabs((double)got[i] - value * a * k) <= fabs(value) * a * k * 0x1p-10, "M %d, element %d: %g, not %g", m, i, (double)got[i], value * a * k);
+    }
+    void *mem[] = {workspace, A, B, SW, D};
+    for (int i = 0; i < 5; i++)
+        sett_free(r.e, r.stream.device, mem[i]);
+    sett_product_free(plan);
+    free(raw), free(zeros), free(to), free(packed_scales), free(scales), free(rows);
+}
+END_TEST
+
 /* A row has the same bits for every M. */
 START_TEST(invariant_rows)
 {
@@ -586,6 +626,7 @@ Suite *weights_suite(void)
     tcase_add_loop_test(t, products_by_warps, 0, sizeof by_warps / sizeof *by_warps);
     tcase_add_loop_test(t, options_by_warps_refused, 0, sizeof bad_by_warps / sizeof *bad_by_warps);
     tcase_add_loop_test(t, any_number_of_rows, 0, 5);
+    tcase_add_loop_test(t, large_scales, 0, 5);
     tcase_add_loop_test(t, invariant_rows, 0, 2);
     tcase_add_loop_test(t, terms_of_weights, 0, 2);
     tcase_add_test(t, kernels_of_weights);
