@@ -28,7 +28,7 @@ from sett import _c
 from sett._product import _library, _values, _Workspace, listed
 
 PACK = os.path.join(tempfile.gettempdir(), "products-random.settpack")
-MOST_KERNELS = 300
+MOST_KERNELS, BITS = 300, 1000
 E4, E5 = "f8E4M3FN", "f8E5M2"
 
 
@@ -497,6 +497,34 @@ def run(xp, engines, drawn):
     return said
 
 
+def same_bits(devices, engines, drawn):
+    """Of what both machines write, the names whose bytes differ: the same draw on the CPU engine, and on the GPU."""
+    host, device = (Case(xp, drawn) for xp in devices)
+    for name, operand in host.operands.items():
+        device.operands[name].raw.copy_(operand.raw)
+    for case, engine in zip((host, device), engines):
+        case.wiped()
+        Shared(max_m=drawn.max_m, device=engine.default_device, engine=engine, **drawn.problem)(**case.given())
+    return [name for name in ("out", "aux", "amax") if name in host.operands and not host.xp.torch.equal(host.operands[name].raw, device.operands[name].raw.cpu())]
+
+
+def compare(seed, count, pack):
+    """Small draws, of which a kernel has many, by the GPU and by the CPU engine."""
+    began, differ = time.monotonic(), collections.Counter()
+    engines = sett.Engine(no_gpu=True, cache_dir=""), sett.Engine(cache_dir="", cache_layers=[pack], cache_required=True, sealed=True)
+    for i in range(count):
+        drawn = draw(seed, i, False)
+        names = same_bits((Device("cpu"), Device()), engines, drawn)
+        if names:
+            differ[i % len(KINDS)] += 1
+            if differ[i % len(KINDS)] == 1:
+                print(f"draw {i} of seed {seed}, {drawn}: {', '.join(names)} of the GPU has other bits", file=sys.stderr)
+    for i, n in differ.most_common():
+        print(f"  {n} of {len(range(i, count, len(KINDS)))} differ: {KINDS[i]}")
+    print(f"random: {count} products of {len(KINDS)} kinds, seed {seed}, by the GPU and by the CPU engine, {time.monotonic() - began:.0f} s: the bits of {sum(differ.values())} differ")
+    sys.exit(bool(differ))
+
+
 def numbers_of(count, only):
     return range(count) if only is None else [only]
 
@@ -504,8 +532,7 @@ def numbers_of(count, only):
 def write(path, seed, count, only):
     """Compiles the kernels of the draws into a pack."""
     options = {}
-    for i in numbers_of(count, only):
-        drawn = draw(seed, i, True)
+    for drawn in [draw(seed, i, True) for i in numbers_of(count, only)] + [draw(seed, i, False) for i in range(0 if only else BITS)]:
         for family, one in listed("sm_90a", drawn.problem):
             options[ctypes.addressof(family), bytes(one)] = family, one
     if len(options) > MOST_KERNELS:
@@ -536,12 +563,15 @@ def main(words):
     p.add_argument("--count", type=int)
     p.add_argument("--only", type=int, metavar="NUMBER", help="one draw")
     p.add_argument("--pack", default=PACK)
+    p.add_argument("--bits", action="store_true", help="small draws on the GPU and on the CPU engine: the same bits?")
     p.add_argument("--write", action="store_true", help="compiles the kernels into the pack, without a GPU, and runs nothing")
     o = p.parse_args(words)
     gpu = not o.write and has_gpu()
     count = o.count or (10000 if gpu or o.write else 2000)
     if o.write:
         return write(o.pack, o.seed, count, o.only)
+    if o.bits and gpu:
+        return compare(o.seed, o.count or BITS, o.pack)
     xp = Device() if gpu else Host()
     engines = [("sealed", sett.Engine(cache_dir="", cache_layers=[o.pack], cache_required=True, sealed=True))] if gpu else \
         [(name, sett.Engine(no_gpu=True, cache_dir="", cpu_async=None if name == "plain" else name, cpu_plain=name == "plain")) for name in ("lazy", "eager", f"random:{o.seed}", "plain")]

@@ -28,7 +28,7 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         experts        4096 tokens to 8 of 256 experts, beside what reads the weights alone, and one product of as many rows
         assemblers PACK 24 of `cells`, by another pack too, that another assembler made
         mlp [TOKENS..] the MLP of LLaMA-3.1-8B at 1 to 128 tokens, beside torch.compile, also with max-autotune, and torch
-    bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
+    bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write | --bits]
                                                10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
                                                NumPy instead of torch without a GPU: 2,000 small ones, in all orders of the CPU engine
     bench/products.py model-pack [--write] [--pack FILE] [--threads N]
