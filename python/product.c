@@ -216,6 +216,17 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
     return 0;
 }
 
+/* What sett.pack_weights gives: bytes, of other numbers where it was told another problem. */
+static int check_packed(const product *x, const taken *t, int i, size_t bytes)
+{
+    const sett_buf *b = &t->buf[i];
+    const sett_product_problem *p = &x->p;
+    if (b->rank == 1 && b->shape[0] != (int64_t)bytes)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld elements: packed %s of n=%d, k=%d, group=%d, zeros=%d%s are %zu bytes beside each other", (long long)b->shape[0], i == B ? "weights" : "scales",
+            p->n, p->k, p->group, p->zeros, p->swiglu ? ", swiglu=1" : "", bytes);
+    return check_vector(x, t, i, SETT_U8, (int64_t)bytes, 0);
+}
+
 /* One operand that the problem has. */
 static int take_operand(taken *t, int i, PyObject *arg)
 {
@@ -280,13 +291,15 @@ static int check_all(const product *x, const taken *t, int64_t m)
         sett_dtype dtype;
         int64_t n;
         int kinds;
-    } vector[] = {{B, x->packed_bytes > 0, SETT_U8, (int64_t)x->packed_bytes, 0}, {SW, x->scales_bytes > 0, SETT_U8, (int64_t)x->scales_bytes, 0}, {SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
+    } vector[] = {{SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
         {QS, p->terms.quantise, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
         {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
         {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
     for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
         if (matrix[k].has && check_matrix(x, t, matrix[k].i, &matrix[k].form))
             return -1;
+    if (x->packed_bytes && (check_packed(x, t, B, x->packed_bytes) || check_packed(x, t, SW, x->scales_bytes)))
+        return -1;
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
         if (vector[k].has && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].kinds))
             return -1;

@@ -71,20 +71,54 @@ class Weights(Case):
 
     def test_refused(self):
         half = self.codes[:, ::2]
-        with self.refused(Status.E_SHAPE, "sett.pack_weights: scales have 864 bytes: of 72 rows and 3 groups 432"):
+        with self.refused(Status.E_SHAPE, "sett.pack_weights: weights (72,96) are N 72, K 192 of i4, two a byte: in 3 groups of 64 scales are 432 bytes of f16, and these have 864"):
             sett.pack_weights(half, self.scales, dtype="f16", group=64)
         with self.refused(Status.E_ARGUMENT, "sett.pack_weights: order is 'marlin': rows, gptq, gptq_v2, awq"):
-            sett.pack_weights(half, self.scales, order="marlin")
+            sett.pack_weights(half, self.scales, dtype="f16", order="marlin")
         with self.refused(Status.E_ARGUMENT, ".group is 24: 16, 32, a multiple of 64, or -1 for all of K"):
             sett.pack_weights(half, self.scales, group=24)
         b, sw = sett.pack_weights(half, self.scales, dtype="f16", group=self.GROUP)
         p, a = product(self.N, self.K, b="i4", group=self.GROUP), some(3, self.K)
         with self.refused(Status.E_BIND, "sw: it is missing: b is packed weights"):
             p(a, b)
-        with self.refused(Status.E_SHAPE, "it takes 12288 elements beside each other"):
+        with self.refused(Status.E_SHAPE, "b: it has 12287 elements: packed weights of n=72, k=192, group=32, zeros=0 are 12288 bytes beside each other"):
             p(a, b[1:], sw=sw)
+        with self.refused(Status.E_SHAPE, "sw: it has 1536 elements: packed scales of n=72, k=192, group=64, zeros=0 are 768 bytes beside each other"):
+            product(self.N, self.K, b="i4", group=64)(a, b, sw=sw)
         with self.refused(Status.E_BIND, "sw: it is given, and b is not packed"):
             product(self.N, self.K)(a, some(self.N, self.K), sw=sw)
+
+
+    def test_element_types_that_tensors_say_are_those_that_are_packed(self):
+        half, zeros = self.codes[:, ::2], self.zeros
+        named = {"group": self.GROUP, "b": "i4"}
+        with self.refused(Status.E_DTYPE, 'sett.pack_weights: scales are of f16, and sw is bf16: dtype="f16" (and of the Product too), or convert them'):
+            sett.pack_weights(half, self.scales, **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: scales are of f32, and sw is f16: convert them"):
+            sett.pack_weights(half, self.scales.astype("f4"), dtype="f16", **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: scales are of f16, and sw is f8E4M3FN: convert them"):
+            sett.pack_weights(half, self.scales, b="f4E2M1FN", sw="f8E4M3FN")
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: weights are of f16, and b is i4: these, or integers that have their bits"):
+            sett.pack_weights(half.astype("f2"), self.scales, dtype="f16", **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: zeros are of f32: in order rows they are bytes"):
+            sett.pack_weights(half, self.scales, zeros.astype("f4"), dtype="f16", **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: zeros are of f16: in order gptq they are Int32, eight zero points each"):
+            sett.pack_weights(nibbles(self.codes).T.copy(), self.scales.T, zeros.astype("f2"), dtype="f16", order="gptq", **named)
+        for raw in self.scales.view("u2"), self.scales.view("u1"):  # bits, of whatever sw says
+            np.testing.assert_array_equal(sett.pack_weights(half, raw, **named)[1], sett.pack_weights(half, self.scales, dtype="f16", **named)[1])
+
+    def test_zero_points_are_0_to_16(self):
+        zeros = self.zeros.copy()
+        zeros[3, 2], zeros[5, 0] = 17, 255
+        with self.refused(Status.E_ARGUMENT, "zeros of row 3, group 2 is 17: from 0 to 16"):
+            sett.pack_weights(self.codes[:, ::2], self.scales, zeros, dtype="f16", group=self.GROUP)
+        zeros[3, 2], zeros[5, 0] = 16, 0
+        sett.pack_weights(self.codes[:, ::2], self.scales, zeros, dtype="f16", group=self.GROUP)
+
+    def test_an_orders_name_is_of_any_case(self):
+        awq = nibbles(self.codes.T, self.AWQ), self.scales.T, nibbles(self.zeros.T, self.AWQ)
+        for got, want in zip(*(sett.pack_weights(*awq, dtype="f16", group=self.GROUP, order=order) for order in ("AWQ", "awq"))):
+            np.testing.assert_array_equal(got, want)
 
 
 class Results(Case):
