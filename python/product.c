@@ -184,6 +184,9 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     if ((f->major ? wide : many) && apart != f->apart)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product %lld: ld%s of sett.Product, or Product.of with such tensors, says it",
             f->major ? "columns" : "rows", (long long)apart, (long long)f->apart, f->option);
+    if (f->kinds > 1 && b->stride[0] != f->batch && i == AUX)
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: max_m rows, %d, as those of out do", kinds_of(x), (long long)b->stride[0],
+            (long long)f->batch, x->max_m);
     if (f->kinds > 1 && b->stride[0] != f->batch)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: batch_%s says it", kinds_of(x), (long long)b->stride[0], (long long)f->batch, f->option);
     return 0;
@@ -284,7 +287,7 @@ static int check_all(const product *x, const taken *t, int64_t m)
         form form;
     } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a", of_a}}, {B, !x->packed_bytes, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b", of_b}},
         {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d", of_a}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r", of_a}},
-        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
+        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * x->max_m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
         {SB, p->block_scales, {SETT_F32, rows_sb, blocks_of(p->k), p->ldsb, p->ldsb * rows_sb, 0, "sb", of_b}}};
     const struct {
         int i, has;

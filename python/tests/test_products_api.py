@@ -304,6 +304,15 @@ class Results(Case):
         with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
             sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
 
+    def test_aux_of_batches_lies_as_out_does(self):
+        a, b = some(2, 7, 32), some(2, 24, 32)
+        p = product(24, 32, max_m=7, batch=2, aux=1)
+        out, aux = (np.zeros((2, 7, 24), "f2")[:, :3] for _ in range(2))
+        p(a[:, :3], b, out, aux=aux)
+        self.same(out, exact(a[:, :3], b)), np.testing.assert_array_equal(aux, out)
+        with self.refused(Status.E_SHAPE, "aux: its products lie 72 elements apart, and those of the problem 168: max_m rows, 7, as those of out do"):
+            p(a[:, :3], b, out, aux=np.zeros((2, 3, 24), "f2"))
+
     def test_of_takes_types_from_tensors(self):
         a, b, out, r = some(4, 32), some(16, 32), np.empty((4, 16), "f4"), some(4, 16, dtype="f4")
         p = sett.Product.of(a, b, out, r, device=sett.CPU, engine=engine(), batch_invariant=1)
