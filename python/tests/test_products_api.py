@@ -3,6 +3,8 @@
 
 import gc
 import importlib.util
+import os
+import tempfile
 import threading
 
 import numpy as np
@@ -457,6 +459,15 @@ class Refused(Case):
             sett.Product.of(some(5, 128)[:, ::2], b, engine=engine())
         with self.refused(Status.E_RANK, "of: b has 1 modes"):
             sett.Product.of(a, b[0], engine=engine())
+
+    def test_a_manifest_names_the_family_as_linkers_name_the_library(self):
+        with tempfile.TemporaryDirectory() as folder, sett.Engine(cache_dir="", no_gpu=True) as e:
+            path = os.path.join(folder, "k.warm")
+            with open(path, "w") as f:
+                f.write("family libsett-kernels.so sett_product_family\n dtype = bf16\n n = 64\n k = 64\n")
+            found = e.keys(path, targets="sm_80")  # the wheel has libsett-kernels.so.0 alone
+            self.assertTrue(found)
+            self.assertEqual([event.error for event in found if event.error], [])
 
     def test_a_sealed_engine_has_what_a_pack_of_its_kernels_has(self):
         with sett.Engine(cache_dir="", no_gpu=True, sealed=True) as e:
