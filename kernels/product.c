@@ -135,6 +135,8 @@ static sett_status take(const char *function, const sett_product_problem *given,
     *p = (sett_product_problem){0};
     if (!given || !given->size)
         return fail(err, SETT_E_ARGUMENT, function, given ? "the problem has no .size: it is sizeof(sett_product_problem)" : "there is no problem");
+    if (given->size < offsetof(sett_product_problem, a_major) || given->size % sizeof(int))
+        return fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_problem), %zu", given->size, sizeof *p);
     if (given->size > sizeof *p)
         return fail(err, SETT_E_ARGUMENT, function, "the problem is of %zu bytes, and this library knows %zu: it is older than the header", given->size, sizeof *p);
     memcpy(p, given, given->size);
@@ -152,8 +154,10 @@ static sett_status take(const char *function, const sett_product_problem *given,
     const char *needs = sett__product_needs_tma(p);
     if (needs && gpu && strcmp(target, "sm_90a"))
         return fail(err, SETT_E_TARGET, function, "%s: products with %s need sm_90a, the target is %s", needs, p->block_scales ? "them" : "groups", target);
-    if (needs && !by_tma && !empty)
-        return fail(err, SETT_E_ARGUMENT, function, "%s: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long", needs);
+    if (needs && !by_tma && !empty) {
+        sett__product_why_no_tma(p, &c);
+        return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
+    }
     sett_status s = (by_tma ? list_tma : packed ? list_mixed : list_mma)(p, target, list, n, err);
     if (!s && has_few(p, by_tma))
         s = add_few(p, target, &list[(*n)++], err);
@@ -442,7 +446,7 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
     if (!o->size)
         return fail(err, SETT_E_ARGUMENT, function, "the operands have no .size: it is sizeof(sett_product_operands)");
     if (o->size != sizeof *o)
-        return fail(err, SETT_E_ARGUMENT, function, "the operands are of %zu bytes, and this library knows %zu", o->size, sizeof *o);
+        return fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_operands), %zu", o->size, sizeof *o);
     if (m < 0 || m > x->max_m)
         return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
     if (!m || !x->p.n)

@@ -170,6 +170,12 @@ static const char *kinds_of(const product *x)
     return x->p.grouped ? "groups" : "products";
 }
 
+static int refuse_rank(const product *x, const taken *t, int i, int deep)
+{
+    return refuse_form(t, i, SETT_E_RANK, "it has %d mode%s, and the product takes %d: %s%srows, columns", t->buf[i].rank, t->buf[i].rank == 1 ? "" : "s", 2 + deep, deep ? kinds_of(x) : "",
+        deep ? ", " : "");
+}
+
 static int check_strides(const product *x, const taken *t, int i, const form *f)
 {
     const sett_buf *b = &t->buf[i];
@@ -199,10 +205,11 @@ static int check_matrix(const product *x, const taken *t, int i, const form *f)
     if (b->dtype != f->dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(f->dtype));
     if (b->rank != 2 + deep)
-        return refuse_form(t, i, SETT_E_RANK, "it has %d modes, and the product takes %d: %s%srows, columns", b->rank, 2 + deep, deep ? kinds_of(x) : "", deep ? ", " : "");
-    if ((deep && b->shape[0] != f->kinds) || b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
-        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld%s%s, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1],
-            deep && b->shape[0] != f->kinds ? " of another number of " : "", deep && b->shape[0] != f->kinds ? kinds_of(x) : "", (long long)f->rows, (long long)f->cols);
+        return refuse_rank(x, t, i, deep);
+    if (deep && b->shape[0] != f->kinds)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld %s, and the product %d: %s", (long long)b->shape[0], kinds_of(x), f->kinds, x->p.grouped ? "groups" : "batch");
+    if (b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
+        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1], (long long)f->rows, (long long)f->cols);
     return check_strides(x, t, i, f);
 }
 
@@ -268,6 +275,16 @@ static int64_t blocks_of(int64_t n)
     return (n + 127) / 128;
 }
 
+/* A run takes columns of sa at multiples of 16 bytes. A buffer with such rows of its own, transposed, has them for any m. */
+static int check_ldsa(const product *x, const taken *t, int64_t m, int64_t ldsa)
+{
+    const long long blocks = (long long)blocks_of(x->p.k), padded = (long long)(m + 3) / 4 * 4;
+    const sett_buf *sa = &t->buf[SA];
+    if (ldsa % 4 == 0 || ldsa < m || sa->rank != 2 || sa->shape[0] != m || sa->stride[0] != 1)
+        return 0; /* which the run, or the checks of extents and strides, tell */
+    return refuse_form(t, SA, SETT_E_SHAPE, "its columns lie %lld elements apart: a multiple of 4 is needed, as a buffer (%lld, %lld) .T[:%lld] has", (long long)ldsa, blocks, padded, (long long)m);
+}
+
 /* How far apart columns of sa lie: of one, which has no stride, as sett_product_run takes it. */
 static int64_t ldsa_of(const product *x, const taken *t, int64_t m)
 {
@@ -282,6 +299,8 @@ static int check_all(const product *x, const taken *t, int64_t m)
     const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
     const int64_t ldsa = p->block_scales ? ldsa_of(x, t, m) : 0; /* any, of each call */
     const int64_t rows_sb = blocks_of(p->n) << p->swiglu;
+    if (p->block_scales && check_ldsa(x, t, m, ldsa))
+        return -1;
     const struct {
         int i, has;
         form form;
@@ -314,9 +333,8 @@ static int rows_of(const product *x, const taken *t, int64_t *m)
 {
     const int deep = kinds_of_a(&x->p) > 0;
     char why[100];
-    PyOS_snprintf(why, sizeof why, "it has %d modes: %s%srows, columns", 2 + deep, deep ? kinds_of(x) : "", deep ? ", " : "");
     if (t->buf[A].rank != 2 + deep)
-        return refuse(t, A, SETT_E_RANK, why);
+        return refuse_rank(x, t, A, deep);
     *m = t->buf[A].shape[deep];
     PyOS_snprintf(why, sizeof why, "it has %lld rows, and the product is for at most %d, its max_m", (long long)*m, x->max_m);
     return *m > x->max_m ? refuse(t, A, SETT_E_SHAPE, why) : 0;

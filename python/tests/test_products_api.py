@@ -174,7 +174,7 @@ class Results(Case):
             p(*eights, out, sa=sa)
         with self.refused(Status.E_SHAPE, "sa: its rows lie 3 elements apart, and those of the product beside each other"):
             p(*eights, out, sa=np.ascontiguousarray(sa), sb=sb)
-        with self.refused(Status.E_ARGUMENT, ".ldsa is 9: a multiple of 4, at least m, 9, or 0 for that"):
+        with self.refused(Status.E_SHAPE, "sa: its columns lie 9 elements apart: a multiple of 4 is needed, as a buffer (3, 12) .T[:9] has"):
             p(*eights, out, sa=np.asfortranarray(sa), sb=sb)
         with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
             p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
@@ -207,10 +207,10 @@ class Results(Case):
             (lambda: p(flat, b, bias=bias, offsets=offsets, counts=counts), Status.E_BIND, "counts: it is given, and the product is without grouped=masked"),
             (lambda: p(flat, b, bias=bias, offsets=counts), Status.E_SHAPE, "offsets: it takes 5 elements beside each other"),
             (lambda: p(flat, b, bias=bias, offsets=offsets.astype("f4")), Status.E_DTYPE, "offsets: it is of f32, and the product takes i32"),
-            (lambda: p(flat, b[:3], bias=bias, offsets=offsets), Status.E_SHAPE, "b: it is 48 x 64 of another number of groups, and the product takes 48 x 64"),
+            (lambda: p(flat, b[:3], bias=bias, offsets=offsets), Status.E_SHAPE, "b: it has 3 groups, and the product 4: groups"),
             (lambda: p(flat, b, bias=bias[0], offsets=offsets), Status.E_SHAPE, "bias: it takes 48 elements beside each other, for each group"),
-            (lambda: p(deep, b, bias=bias, offsets=offsets), Status.E_RANK, "a: it has 2 modes: rows, columns"),
-            (lambda: q(flat, b, counts=counts, amax=amax, column_sum=sums), Status.E_RANK, "a: it has 3 modes: groups, rows, columns"),
+            (lambda: p(deep, b, bias=bias, offsets=offsets), Status.E_RANK, "a: it has 3 modes, and the product takes 2: rows, columns"),
+            (lambda: q(flat, b, counts=counts, amax=amax, column_sum=sums), Status.E_RANK, "a: it has 2 modes, and the product takes 3: groups, rows, columns"),
             (lambda: q(deep, b, counts=counts, amax=amax, column_sum=sums, expected_m=-1), Status.E_ARGUMENT, ".expected_m is -1: 0 or more"),
             (lambda: product(n, k, groups=2), Status.E_ARGUMENT, ".groups is 2: then .grouped is contiguous or masked"),
             (lambda: sett.Product.of(deep[:3], b, grouped="masked"), Status.E_SHAPE, "of: b is groups of 4, and another tensor of 3"),
@@ -299,9 +299,9 @@ class Results(Case):
         p = sett.Product.of(a, b, device=sett.CPU, engine=engine(), max_m=10)
         self.same(p(a, b), exact(a, b))
         self.same(p(a[:, :4], b), exact(a[:, :4], b))
-        with self.refused(Status.E_RANK, "a: it has 3 modes: products, rows, columns"):
+        with self.refused(Status.E_RANK, "a: it has 2 modes, and the product takes 3: products, rows, columns"):
             p(a[0], b[0])
-        with self.refused(Status.E_SHAPE, "b: it is 24 x 32 of another number of products"):
+        with self.refused(Status.E_SHAPE, "b: it has 2 products, and the product 3: batch"):
             p(a, b[:2])
         with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
             sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
@@ -426,8 +426,8 @@ class Refused(Case):
         p, a, b, out = product(48, 64), some(5, 64), some(48, 64), np.empty((5, 48), "f2")
         for status, operands, named, text in (
             (Status.E_DTYPE, (a.astype("f4"), b), {}, "sett.Product: a: it is of f32, and the product takes f16"),
-            (Status.E_RANK, (a[0], b), {}, "a: it has 2 modes: rows, columns"),
-            (Status.E_RANK, (a, b[0]), {}, "b: it has 1 modes, and the product takes 2: rows, columns"),
+            (Status.E_RANK, (a[0], b), {}, "a: it has 1 mode, and the product takes 2: rows, columns"),
+            (Status.E_RANK, (a, b[0]), {}, "b: it has 1 mode, and the product takes 2: rows, columns"),
             (Status.E_SHAPE, (a[:, :32], b), {}, "a: it is 5 x 32, and the product takes 5 x 64"),
             (Status.E_SHAPE, (a, b[:40]), {}, "b: it is 40 x 64, and the product takes 48 x 64"),
             (Status.E_SHAPE, (a, b, out[:4]), {}, "out: it is 4 x 48, and the product takes 5 x 48"),

@@ -499,7 +499,15 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_F8E5M2, .n = 8, .k = 8, .block_scales = 1, .batch = 2}, 1, ".block_scales is 1: then .batch is 0"},
     {{.dtype = SETT_F8E5M2, .n = 16, .k = 272, .block_scales = 1, .ldsb = 2}, 1, ".ldsb is 2: at least 3, or 0 for that"},
     {{.dtype = SETT_F8E5M2, .n = 16, .k = 24, .block_scales = 1}, 1,
-        ".block_scales is 1: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long"},
+        ".block_scales is 1: .lda is 24, 24 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .ldb = 100}, 1, ".block_scales is 1: .ldb is 100, 100 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 20, .k = 32, .block_scales = 1, .ldd = 24}, 1, ".block_scales is 1: .n is 20, 40 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .residual = 1, .ldr = 20}, 1, ".block_scales is 1: .ldr is 20, 40 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .terms.aux = 1, .ldaux = 17}, 1, ".block_scales is 1: .ldaux is 17, 34 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .a_major = 1}, 1, ".block_scales is 1: then .a_major is 0"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .ldb = INT64_C(1) << 31}, 1, ".block_scales is 1: .ldb is 2147483648: at most 2147483647 then"},
+    {{.dtype = SETT_F16, .d = SETT_F16, .n = 16, .k = 32, .terms.quantise = 1}, 1, ".quantise is 1: .d is f8E4M3FN, f8E5M2 or i8 then, and not f16"},
+    {{.dtype = SETT_I8, .d = SETT_I32, .n = 16, .k = 32, .terms.bias = 1}, 1, ".d is i32: with .bias it is a float, or i8"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
@@ -518,6 +526,26 @@ START_TEST(refused)
     snprintf(want, sizeof want, "sett_product_prepare: %s", bad[_i].text);
     ck_assert_str_eq(err.text, want);
     ck_assert(!plan && !bytes);
+}
+END_TEST
+
+START_TEST(sizes_that_are_none)
+{
+    static const size_t bad_sizes[] = {7, 16, sizeof(sett_product_problem) - 1};
+    char want[120];
+    for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++) {
+        const sett_product_problem p = {.size = bad_sizes[i], .dtype = SETT_BF16, .n = 64, .k = 64};
+        ck_assert_int_eq(sett_product_kernels(&p, NULL, NULL, &err), -1);
+        snprintf(want, sizeof want, "sett_product_kernels: .size is %zu: sizeof(sett_product_problem), %zu", bad_sizes[i], sizeof p);
+        ck_assert_str_eq(err.text, want);
+    }
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 64, .k = 64};
+    planned x = prepare(&p, 4);
+    const sett_product_operands o = {.size = 7};
+    ck_assert_int_eq(sett_product_run(x.plan, 1, &o, x.workspace, x.bytes, r.stream, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_product_run: .size is 7: sizeof(sett_product_operands), %zu", sizeof o);
+    ck_assert_str_eq(err.text, want);
+    drop_plan(&x);
 }
 END_TEST
 
@@ -633,6 +661,7 @@ Suite *product_suite(void)
     tcase_add_test(t, batches);
     tcase_add_test(t, extents_of_0);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(t, sizes_that_are_none);
     tcase_add_test(t, refused_at_a_run);
     tcase_add_test(t, operands_that_the_problem_has_not);
     tcase_add_test(t, aux_lies_as_d_does);

@@ -380,15 +380,16 @@ END_TEST
 
 #define GROUPED(way_, groups_, n_, k_, ...) {.size = sizeof(sett_product_problem), .n = n_, .k = k_, .grouped = (sett_grouped)(way_), .groups = groups_, __VA_ARGS__}
 enum { NONE = SETT_GROUPED_NONE, CONTIGUOUS = SETT_GROUPED_CONTIGUOUS, MASKED = SETT_GROUPED_MASKED };
-static const char lies[] = ".grouped is masked: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long";
 static const struct { sett_product_problem p; const char *text; } bad[] = {{GROUPED(NONE, 2, 16, 16, .dtype = SETT_BF16), ".groups is 2: then .grouped is contiguous or masked"},
     {GROUPED(CONTIGUOUS, 0, 16, 16, .dtype = SETT_BF16), ".groups is 0: from 1 to 65535"}, {GROUPED(MASKED, 65536, 16, 16, .dtype = SETT_BF16), ".groups is 65536: from 1 to 65535"},
     {GROUPED(3, 0, 16, 16, .dtype = SETT_BF16), ".grouped is 3: from 0 to 2"}, {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .batch = 2), ".grouped is contiguous: then .batch is 0"},
     {GROUPED(MASKED, 2, 16, 0, .dtype = SETT_BF16), ".grouped is masked: then .k is 1 or more"},
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_F32), ".grouped is masked: .dtype is f16, bf16, f8E4M3FN, f8E5M2 or i8 then, and not f32"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_I8), ".grouped is contiguous: .d is a float then, or i8 with .quantise, and not i32"},
-    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), lies}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), lies}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_a = 100), lies},
-    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), lies}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: at least 64, or 0 for 64"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), ".grouped is masked: then .b_major is 0"}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), ".grouped is masked: .ldd is 12, 24 bytes: a multiple of 16 then"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_a = 100), ".grouped is masked: .batch_a is 100, 200 bytes: a multiple of 16 then"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), ".grouped is masked: .align is 8: 16 then, or 0"}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: at least 64, or 0 for 64"},
+    {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .b = SETT_I4), ".b is i4 of .dtype bf16, packed weights: then .grouped is 0"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .batch_b = -16), ".batch_b is -16: at least 0, or 0 for 256"}};
 
 START_TEST(refused)
