@@ -172,8 +172,8 @@ static const char *kinds_of(const product *x)
 
 static int refuse_rank(const product *x, const taken *t, int i, int deep)
 {
-    return refuse_form(t, i, SETT_E_RANK, "it has %d mode%s, and the product takes %d: %s%srows, columns", t->buf[i].rank, t->buf[i].rank == 1 ? "" : "s", 2 + deep, deep ? kinds_of(x) : "",
-        deep ? ", " : "");
+    return refuse_form(t, i, SETT_E_RANK, "it has %d mode%s, and the product takes %d: %s%srows, columns%s", t->buf[i].rank, t->buf[i].rank == 1 ? "" : "s", 2 + deep, deep ? kinds_of(x) : "",
+        deep ? ", " : "", i == B && deep && !x->p.grouped && t->buf[i].rank == 2 ? "; of one b that all share the product has no batch, and M is the rows of all" : "");
 }
 
 static int check_strides(const product *x, const taken *t, int i, const form *f)
@@ -193,6 +193,8 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     if (f->kinds > 1 && b->stride[0] != f->batch && i == AUX)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: max_m rows, %d, as those of out do", kinds_of(x), (long long)b->stride[0],
             (long long)f->batch, x->max_m);
+    if (f->kinds > 1 && !b->stride[0] && i == B && !x->p.grouped)
+        return refuse_form(t, i, SETT_E_SHAPE, "its products lie 0 elements apart: of one b that all share the product has no batch, and M is the rows of all");
     if (f->kinds > 1 && b->stride[0] != f->batch)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: batch_%s says it", kinds_of(x), (long long)b->stride[0], (long long)f->batch, f->option);
     return 0;

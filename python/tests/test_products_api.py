@@ -303,6 +303,13 @@ class Results(Case):
             p(a[0], b[0])
         with self.refused(Status.E_SHAPE, "b: it has 2 products, and the product 3: batch"):
             p(a, b[:2])
+        shared = np.lib.stride_tricks.as_strided(b[0], b.shape, (0, *b[0].strides))
+        with self.refused(Status.E_SHAPE, "b: its products lie 0 elements apart: of one b that all share the product has no batch, and M is the rows of all"):
+            p(a, shared)
+        with self.refused(Status.E_RANK, "products, rows, columns; of one b that all share the product has no batch, and M is the rows of all"):
+            p(a, b[0])
+        with self.refused(Status.E_SHAPE, "of: b has strides (0, 32, 1): of one b that all share no batch, and M is the rows of all: a.reshape(-1, K), and b of two modes"):
+            sett.Product.of(a, shared, device=sett.CPU, engine=engine())
         with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
             sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
 
@@ -314,6 +321,25 @@ class Results(Case):
         self.same(out, exact(a[:, :3], b)), np.testing.assert_array_equal(aux, out)
         with self.refused(Status.E_SHAPE, "aux: its products lie 72 elements apart, and those of the problem 168: max_m rows, 7, as those of out do"):
             p(a[:, :3], b, out, aux=np.zeros((2, 3, 24), "f2"))
+
+    def test_of_says_what_it_does_not_take(self):
+        a, b = some(4, 32), some(16, 32)
+        packed, sw = sett.pack_weights(np.zeros((16, 16), "u1"), np.ones((16, 1), "f2"), dtype="f16")
+        for given in ((packed, {"b": "i4", "sw": sw}), (packed, {"b": "i4"}), (b, {"group": 64})):
+            with self.refused(Status.E_ARGUMENT, "sett.Product.of: packed weights do not say N and K: sett.Product(n, k, dtype, b=..., group=..., zeros=...) takes them"):
+                sett.Product.of(a, given[0], engine=engine(), **given[1])
+        with self.refused(Status.E_ARGUMENT, "sett.Product.of: bias is a tensor: of a, b, out and r it takes how they lie; bias is an operand of the call, and bias=1 says that there is one"):
+            sett.Product.of(a, b, engine=engine(), bias=some(16))
+
+    def test_views_say_what_they_are_and_out_is_needed_where_none_can_be_made(self):
+        a, b = np.zeros((4, 32), "u2"), np.zeros((16, 32), "u2")
+        self.assertEqual((sett.view(a, "bf16").shape, sett.view(a, "bf16").dtype), ((4, 32), "bf16"))
+        self.assertEqual((sett.view(a.view("u1"), "i4").shape, sett.view(a, "f8E4M3FN").dtype), ((4, 128), "f8E4M3FN"))
+        p = product(16, 32, d="bf16")
+        with self.refused(Status.E_BIND, "out is needed: numpy has no bf16: sett.view of an array of u2 is one"):
+            p(a.view("f2"), b.view("f2"))
+        out = sett.view(np.empty((4, 16), "u2"), "bf16")
+        self.assertIs(p(a.view("f2"), b.view("f2"), out), out)
 
     def test_of_takes_types_from_tensors(self):
         a, b, out, r = some(4, 32), some(16, 32), np.empty((4, 16), "f4"), some(4, 16, dtype="f4")
@@ -438,7 +464,7 @@ class Refused(Case):
             (Status.E_BIND, (a, b), {"sa": out}, "sa: it is given, and the product is without scaled=1"),
             (Status.E_BIND, (a, 3), {}, "b: it is no tensor"),
             (Status.E_BIND, (None, b), {}, "a and b are tensors"),
-            (Status.E_BIND, (sett.view(a, "f16"), b), {}, "out is needed: no tensor of f16 can be made of View's framework"),
+            (Status.E_BIND, (sett.view(a, "f16"), b), {}, "out is needed: a is a sett.View, and only of PyTorch, NumPy and CuPy is one made"),
         ):
             with self.subTest(text), self.refused(status, text):
                 p(*operands, **named)
