@@ -529,6 +529,32 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Advice about registers is for who can change the body. Of a product's own kernels it is no warning. */
+typedef struct advice { int warnings, informed; } advice;
+static void hear_advice(void *user, sett_log_level level, const char *component, const char *message)
+{
+    advice *h = user;
+    if (!strcmp(component, "compile") && strstr(message, "registers: a thread's values take about "))
+        *(level == SETT_LOG_WARNING ? &h->warnings : &h->informed) += 1;
+}
+
+START_TEST(advice_about_ready_kernels)
+{
+    advice h = {0};
+    sett_engine *e;
+    sett_product *plan;
+    size_t bytes;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_advice, .user = &h, .log_level = SETT_LOG_INFO};
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 64, .k = 64, .terms = {.aux = 1, .clamp = 1}, .batch = 2};
+    ck_assert(!sett_engine_open(&e, &eo, &err));
+    ck_assert_msg(!sett_product_prepare(e, SETT_CPU, &p, 64, &plan, &bytes, &err), "%s", err.text);
+    ck_assert_int_eq(h.warnings, 0);
+    ck_assert_int_gt(h.informed, 0);
+    sett_product_free(plan);
+    sett_engine_close(e);
+}
+END_TEST
+
 START_TEST(sizes_that_are_none)
 {
     static const size_t bad_sizes[] = {7, 16, sizeof(sett_product_problem) - 1};
@@ -662,6 +688,7 @@ Suite *product_suite(void)
     tcase_add_test(t, extents_of_0);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, sizes_that_are_none);
+    tcase_add_test(t, advice_about_ready_kernels);
     tcase_add_test(t, refused_at_a_run);
     tcase_add_test(t, operands_that_the_problem_has_not);
     tcase_add_test(t, aux_lies_as_d_does);
