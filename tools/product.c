@@ -71,6 +71,27 @@ static int find_target(const options *o, char target[32])
     return code;
 }
 
+void product_members(FILE *f)
+{
+    enum { WIDE = 100 };
+    int at = 0;
+    for (int i = 0; i < sett_product_family.n_params; i++) {
+        const char *name = sett_product_family.params[i].name;
+        const int len = (int)strlen(name) + 1;
+        at = at + len > WIDE ? 0 : at;
+        fprintf(f, "%s%s", at ? " " : i ? "\n  " : "  ", name);
+        at += len;
+    }
+    fputs("\n", f);
+}
+
+/* The library's table has times of one device for the kernels that it models. */
+static void print_whose_time(const options *o, const char *target, const char *text)
+{
+    if (strstr(text, "by the model") && (o->target || !strcmp(target, "cpu")))
+        puts("the time is that of an H200, by the model: no device was asked");
+}
+
 int product_command(const options *o)
 {
     sett_product_problem p;
@@ -85,6 +106,7 @@ int product_command(const options *o)
         return fail("%s", err.text);
     if (!o->json) {
         printf("%d x %d x %d of %s for %s\n%s\n", m, p.n, p.k, sett_dtype_name(p.dtype), target, text);
+        print_whose_time(o, target, text);
         return EXIT_OK;
     }
     fputs("{\"schema_version\": 1, ", stdout);
