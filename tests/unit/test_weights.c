@@ -228,6 +228,13 @@ START_TEST(packing_refused)
     ck_assert_str_eq(err.text, "sett_product_pack_weights: zeros is given, and .zeros is 0");
     ck_assert_int_eq(sett_product_pack_weights(NULL, some, some, some, some, some, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_product_pack_weights: there are no weights");
+    const sett_weights short_one = {.size = 7}, no_b = {.size = sizeof no_b, .dtype = SETT_BF16, .n = 8, .k = 8};
+    char want[120];
+    snprintf(want, sizeof want, "sett_product_pack_weights: the weights' .size is 7: sizeof(sett_weights), %zu", sizeof w);
+    ck_assert_int_eq(sett_product_pack_weights(&short_one, some, some, NULL, some, some, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(sett_product_pack_weights(&no_b, some, some, NULL, some, some, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_product_pack_weights: .b is not given: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN");
 }
 END_TEST
 
