@@ -442,7 +442,7 @@ START_TEST(tables_that_are_wrong)
         {SETT_GROUPED_CONTIGUOUS, {0, 4, 3, 8}, ".offsets[2] is 3: from .offsets[1], 4, to m, 8"}, {SETT_GROUPED_CONTIGUOUS, {-1, 4, 5, 8}, ".offsets[0] is -1: from 0 to m, 8"},
         {SETT_GROUPED_CONTIGUOUS, {9, 9, 9, 9}, ".offsets[0] is 9: from 0 to m, 8"}, {SETT_GROUPED_MASKED, {8, 9, 0}, ".counts[1] is 9: from 0 to m, 8"},
         {SETT_GROUPED_MASKED, {8, 0, -2}, ".counts[2] is -2: from 0 to m, 8"}, {SETT_GROUPED_CONTIGUOUS, {3, 3, 4, 7}, NULL}, {SETT_GROUPED_MASKED, {8, 0, 3}, NULL}};
-    static uint16_t a[3 * 8 * 16], b[3 * 16 * 16], d[3 * 8 * 16];
+    static uint16_t a[3 * 10 * 16], b[3 * 16 * 16], d[3 * 10 * 16]; /* masked ones lie 10 rows apart */
     for (size_t i = 0; r.stream.device == SETT_CPU && i < sizeof of / sizeof *of; i++) {
         const bool masked = of[i].way == SETT_GROUPED_MASKED;
         const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 16, .k = 16, .grouped = of[i].way, .groups = 3};
