@@ -51,6 +51,7 @@ static bool is_byte(sett_dtype t)
 void sett__check_epilogue(const epilogue_options *o, choice *c)
 {
     term list[TERMS];
+    const char *c_name = o->c_name ? o->c_name : "c";
     list_terms(o->named, list);
     if (o->named->activation < 0 || o->named->activation > SETT_ACTIVATION_SILU)
         REFUSE(c, ".activation is %d: none, relu, gelu, gelu_tanh or silu (sett_activation)", (int)o->named->activation);
@@ -65,12 +66,12 @@ void sett__check_epilogue(const epilogue_options *o, choice *c)
         if (list[i].value && o->swiglu && list[i].not_with & GATED)
             REFUSE(c, ".swiglu is 1: then .%s is 0", list[i].name);
         if (list[i].value && o->c == SETT_I32 && list[i].not_with & INTEGER)
-            REFUSE(c, ".c is i32: with .%s it is a float, or i8", list[i].name);
+            REFUSE(c, ".%s is i32: with .%s it is a float, or i8", c_name, list[i].name);
     }
     if (o->named->beta && !o->residual)
         REFUSE(c, ".beta is 1: .residual is 1 then, which is what it multiplies");
     if (o->named->quantise && !is_byte(o->c))
-        REFUSE(c, ".quantise is 1: .c is f8E4M3FN, f8E5M2 or i8 then, and not %s", sett_dtype_name(o->c));
+        REFUSE(c, ".quantise is 1: .%s is f8E4M3FN, f8E5M2 or i8 then, and not %s", c_name, sett_dtype_name(o->c));
 }
 
 static bool has_along(const sett_gemm_terms *t, int i)

@@ -29,6 +29,7 @@ typedef struct epilogue_options {
     int scaled, residual, swiglu; /* options */
     int block_scales;             /* SA and SB are of blocks, and the main loop's */
     sett_dtype sums, c;           /* sums: of A and B, so f32 or i32 */
+    const char *c_name;           /* what the options call c; NULL: "c" */
 } epilogue_options;
 /* Refuses what cannot be. */
 void sett__check_epilogue(const epilogue_options *, choice *);

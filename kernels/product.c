@@ -135,6 +135,8 @@ static sett_status take(const char *function, const sett_product_problem *given,
     *p = (sett_product_problem){0};
     if (!given || !given->size)
         return fail(err, SETT_E_ARGUMENT, function, given ? "the problem has no .size: it is sizeof(sett_product_problem)" : "there is no problem");
+    if (given->size < offsetof(sett_product_problem, a_major) || given->size % sizeof(int))
+        return fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_problem), %zu", given->size, sizeof *p);
     if (given->size > sizeof *p)
         return fail(err, SETT_E_ARGUMENT, function, "the problem is of %zu bytes, and this library knows %zu: it is older than the header", given->size, sizeof *p);
     memcpy(p, given, given->size);
@@ -152,8 +154,10 @@ static sett_status take(const char *function, const sett_product_problem *given,
     const char *needs = sett__product_needs_tma(p);
     if (needs && gpu && strcmp(target, "sm_90a"))
         return fail(err, SETT_E_TARGET, function, "%s: products with %s need sm_90a, the target is %s", needs, p->block_scales ? "them" : "groups", target);
-    if (needs && !by_tma && !empty)
-        return fail(err, SETT_E_ARGUMENT, function, "%s: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long", needs);
+    if (needs && !by_tma && !empty) {
+        sett__product_why_no_tma(p, &c);
+        return fail(err, SETT_E_ARGUMENT, function, "%s", c.why);
+    }
     sett_status s = (by_tma ? list_tma : packed ? list_mixed : list_mma)(p, target, list, n, err);
     if (!s && has_few(p, by_tma))
         s = add_few(p, target, &list[(*n)++], err);
@@ -262,6 +266,8 @@ void sett_product_free(sett_product *x)
 }
 
 /* ---- a run ----------------------------------------------------------------------------------------------- */
+static const char run_name[] = "sett_product_run";
+
 /* Arguments of a launch, as they are gathered. */
 typedef struct launch {
     int n;
@@ -307,8 +313,8 @@ static void add_block_scales(launch *l, const sett_product_problem *p, int m, co
     add_matrix(l, product_kinds_b(p), o->sb, SETT_F32, rows_b, k, p->ldsb, p->ldsb * rows_b, 0);
 }
 
-/* In the order of gemm.h. */
-static void add_terms(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
+/* In the order of gemm.h. AUX lies as D does where nothing is said: max_m rows from one product, or group, to the next. */
+static void add_terms(launch *l, const sett_product_problem *p, int m, int max_m, const sett_product_operands *o)
 {
     const sett_gemm_terms *t = &p->terms;
     const int kinds = product_kinds_a(p);
@@ -319,7 +325,7 @@ static void add_terms(launch *l, const sett_product_problem *p, int m, const set
         add_vector(l, product_kinds_b(p), o->bias, sett__type_beside(p->d), p->n);
     add_number(l, t->softcap, o->cap);
     if (t->aux)
-        add_matrix(l, kinds, o->aux, sett__type_beside(p->d), m, p->n, p->ldaux, p->ldaux * m, 0);
+        add_matrix(l, kinds, o->aux, sett__type_beside(p->d), m, p->n, p->ldaux, p->ldaux * max_m, 0);
     add_number(l, t->beta, o->beta);
     add_number(l, t->clamp, o->low), add_number(l, t->clamp, o->high);
     if (t->amax)
@@ -375,36 +381,87 @@ static product_way way_of(const sett_product *x, int m, int expected)
     return sett__product_choose(&f, rows);
 }
 
+/* What the problem has is given, and no more: an operand of a member that is 0 would be ignored. `has`: the member; `needed`: where it has no elements
+ * it is not read. */
+static sett_status check_operands(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
+{
+    static const char *const grouped[] = {".grouped is 0", ".grouped is contiguous", ".grouped is masked"};
+    const sett_grouped g = p->grouped;
+    const sett_gemm_terms *t = &p->terms;
+    const int scales = p->scaled || p->block_scales, deep = p->k > 0, packed = sett__product_packed_bits(p) > 0;
+    const char *no_scales = ".scaled and .block_scales are 0";
+    const struct {
+        const char *name;
+        const void *at;
+        int has, needed;
+        const char *without;
+    } of[] = {{"a", o->a, 1, deep, ""}, {"b", o->b, 1, deep, ""}, {"d", o->d, 1, 1, ""}, {"r", o->r, p->residual, 1, ".residual is 0"}, {"sa", o->sa, scales, p->scaled || deep, no_scales},
+        {"sb", o->sb, scales, p->scaled || deep, no_scales}, {"sw", o->sw, packed, 1, ".b is not of packed weights"}, {"s", o->s, t->scale, 1, ".terms.scale is 0"},
+        {"qs", o->qs, t->quantise, 1, ".terms.quantise is 0"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
+        {"row_sum", o->row_sum, t->row_sum, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, ".terms.row_max is 0"},
+        {"column_max", o->column_max, t->column_max, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, grouped[g]}};
+    const struct {
+        const char *name;
+        float x;
+        int has;
+        const char *without;
+    } number[] = {{"alpha", o->alpha, t->alpha, "alpha"}, {"cap", o->cap, t->softcap, "softcap"}, {"beta", o->beta, t->beta, "beta"}, {"low", o->low, t->clamp, "clamp"}, {"high", o->high, t->clamp, "clamp"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        if (of[i].has && of[i].needed && !of[i].at)
+            return fail(err, SETT_E_ARGUMENT, run_name, ".%s is NULL", of[i].name);
+        if (!of[i].has && of[i].at)
+            return fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and %s", of[i].name, of[i].without);
+    }
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (!number[i].has && number[i].x != 0)
+            return fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].without);
+    if (t->clamp && !(o->low <= o->high))
+        return fail(err, SETT_E_ARGUMENT, run_name, ".low is %g, and .high is %g: .low is not above .high", (double)o->low, (double)o->high);
+    return SETT_OK;
+}
+
+/* The rows of groups, where the host can read them: a wrong one is rows outside A and D. On a GPU they are the caller's word. */
+static sett_status check_table(const sett_product_problem *p, int m, const sett_product_operands *o, sett_error *err)
+{
+    const bool flat = p->grouped == SETT_GROUPED_CONTIGUOUS;
+    const int n = !p->grouped ? 0 : p->groups + flat;
+    int32_t last = 0;
+    for (int i = 0; i < n; i++) {
+        int32_t x;
+        memcpy(&x, (flat ? o->offsets : o->counts) + i, sizeof x);
+        if (flat && i && (x < last || x > m))
+            return fail(err, SETT_E_ARGUMENT, run_name, ".offsets[%d] is %d: from .offsets[%d], %d, to m, %d", i, x, i - 1, last, m);
+        if (x < 0 || x > m)
+            return fail(err, SETT_E_ARGUMENT, run_name, ".%s[%d] is %d: from 0 to m, %d", flat ? "offsets" : "counts", i, x, m);
+        last = x;
+    }
+    return SETT_OK;
+}
+
 static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
 {
-    static const char function[] = "sett_product_run";
+    const char *function = run_name;
     if (!x || !o)
         return fail(err, SETT_E_ARGUMENT, function, !x ? "there is no plan" : "there are no operands");
     if (!o->size)
         return fail(err, SETT_E_ARGUMENT, function, "the operands have no .size: it is sizeof(sett_product_operands)");
     if (o->size != sizeof *o)
-        return fail(err, SETT_E_ARGUMENT, function, "the operands are of %zu bytes, and this library knows %zu", o->size, sizeof *o);
+        return fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_operands), %zu", o->size, sizeof *o);
     if (m < 0 || m > x->max_m)
         return fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
     if (!m || !x->p.n)
         return SETT_OK;
-    const bool blocks = x->p.block_scales && x->p.k, scales = x->p.scaled || blocks;
-    const sett_grouped g = x->p.grouped;
-    const sett_gemm_terms *t = &x->p.terms;
-    const struct {
-        const char *name;
-        const void *p;
-        bool needed;
-    } of[] = {{"a", o->a, x->p.k > 0}, {"b", o->b, x->p.k > 0}, {"d", o->d, true}, {"r", o->r, x->p.residual}, {"sa", o->sa, scales}, {"sb", o->sb, scales}, {"sw", o->sw, sett__product_packed_bits(&x->p) > 0},
-        {"s", o->s, t->scale}, {"qs", o->qs, t->quantise}, {"bias", o->bias, t->bias}, {"aux", o->aux, t->aux}, {"amax", o->amax, t->amax}, {"row_sum", o->row_sum, t->row_sum}, {"column_sum", o->column_sum, t->column_sum},
-        {"row_max", o->row_max, t->row_max}, {"column_max", o->column_max, t->column_max}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS}, {"counts", o->counts, g == SETT_GROUPED_MASKED}};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (of[i].needed && !of[i].p)
-            return fail(err, SETT_E_ARGUMENT, function, ".%s is NULL", of[i].name);
+    const bool blocks = x->p.block_scales && x->p.k;
+    sett_status s = check_operands(&x->p, o, err);
+    if (s)
+        return s;
     if (o->expected_m < 0)
         return fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d: 0 or more", o->expected_m);
     if (blocks && o->ldsa && (o->ldsa < m || o->ldsa % SCALES || o->ldsa > INT32_MAX))
         return fail(err, SETT_E_ARGUMENT, function, ".ldsa is %lld: a multiple of %d, at least m, %d, or 0 for that", (long long)o->ldsa, SCALES, m);
+    s = x->device == SETT_CPU ? check_table(&x->p, m, o, err) : SETT_OK;
+    if (s)
+        return s;
     if (bytes < x->workspace || (x->workspace && !workspace))
         return fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", workspace ? bytes : (size_t)0, x->workspace);
     if ((uintptr_t)workspace % WORKSPACE_ALIGN && x->workspace)
@@ -437,7 +494,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
         add_vector(&l, of_a, o->sa, SETT_F32, m), add_vector(&l, of_b, o->sb, SETT_F32, p->n);
     if (p->block_scales && p->k)
         add_block_scales(&l, p, m, o);
-    add_terms(&l, p, m, o);
+    add_terms(&l, p, m, x->max_m, o);
     if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
         add_stream(&l, x, workspace, &w);
     return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);

@@ -35,6 +35,8 @@ int sett__product_align_in(const sett_product_problem *);
 int sett__product_align_out(const sett_product_problem *);
 /* The member for which the problem has kernels of sett_gemm_wgmma alone, as ".block_scales is 1"; NULL: there is none. */
 const char *sett__product_needs_tma(const sett_product_problem *);
+/* Refuses a problem that has such kernels alone and that sett__product_takes_tma does not take, by the member for which it does not. */
+void sett__product_why_no_tma(const sett_product_problem *, choice *);
 /* Is it one of sett_gemm_wgmma's, on the target that has that; the CPU engine has it too? Of sett_gemm_few_rows, on any target, or,
  * of packed weights, of sett_gemm_mixed beside sett_gemm_wgmma? May K be dealt to
  * several workers? */

@@ -22,7 +22,7 @@ static void check_packed(sett_product_problem *p, choice *c)
     const struct {
         const char *name;
         bool given;
-    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"batch", p->batch > 1}, {"ldb", p->ldb != 0}};
+    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"batch", p->batch > 1}, {"grouped", p->grouped != SETT_GROUPED_NONE}, {"ldb", p->ldb != 0}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (none[i].given)
             REFUSE(c, ".b is %s of .dtype %s, packed weights: then .%s is 0", sett_dtype_name(p->b), sett_dtype_name(p->dtype), none[i].name);
@@ -134,10 +134,8 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     const bool as_they_are = p->dtype == SETT_I8 && !p->scaled && !sett__has_terms(&p->terms);
     p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : as_they_are ? SETT_I32 : SETT_BF16;
     check_types(p, c);
-    const epilogue_options e = {.named = &p->terms, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .sums = p->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = p->d};
+    const epilogue_options e = {.named = &p->terms, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .sums = p->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = p->d, .c_name = "d"};
     sett__check_epilogue(&e, c);
-    if (!strncmp(c->why, ".c ", 3)) /* as kernels call it */
-        c->why[1] = 'd';
     sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
     sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
     sett__in_range(c, "batch", p->batch, 0, MOST_KINDS);
@@ -195,6 +193,33 @@ int sett__product_align_out(const sett_product_problem *p)
     const int kinds = product_kinds_a(p), d = aligned(p, p->d, p->ldd, kinds, p->batch_d), r = p->residual ? aligned(p, p->d, p->ldr, kinds, p->batch_r) : d;
     const int aux = p->terms.aux ? aligned(p, sett__type_beside(p->d), p->ldaux, kinds, p->ldaux) : d, least = r < d ? r : d;
     return aux < least ? aux : least;
+}
+
+/* Of a problem that no other kernel takes: the member because of which no tensor map does. */
+void sett__product_why_no_tma(const sett_product_problem *p, choice *c)
+{
+    const char *is = sett__product_needs_tma(p);
+    const sett_dtype beside = sett__type_beside(p->d);
+    const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
+    const struct {
+        const char *name;
+        bool has;
+        int64_t elements;
+        sett_dtype type;
+    } of[] = {{"lda", true, p->lda, p->dtype}, {"ldb", true, p->ldb, p->b}, {"ldr", p->residual, p->ldr, p->d}, {"ldd", true, p->ldd, p->d}, {"ldaux", p->terms.aux, p->ldaux, beside},
+        {"batch_a", of_a, p->batch_a, p->dtype}, {"batch_b", of_b, p->batch_b, p->b}, {"batch_r", of_a && p->residual, p->batch_r, p->d}, {"batch_d", of_a, p->batch_d, p->d}, {"n", true, p->n, p->d}};
+    if (p->a_major || p->b_major)
+        REFUSE(c, "%s: then .%s is 0", is, p->a_major ? "a_major" : "b_major");
+    if (p->align != ALIGN)
+        REFUSE(c, "%s: .align is %d: %d then, or 0", is, p->align, ALIGN);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const int64_t bytes = of[i].elements * sett__bytes_of(of[i].type);
+        if (of[i].has && bytes % ALIGN)
+            REFUSE(c, "%s: .%s is %lld, %lld bytes: a multiple of %d then", is, of[i].name, (long long)of[i].elements, (long long)bytes, ALIGN);
+        if (of[i].has && of[i].elements > INT32_MAX && i < 5)
+            REFUSE(c, "%s: .%s is %lld: at most %d then", is, of[i].name, (long long)of[i].elements, INT32_MAX);
+    }
+    REFUSE(c, "%s: no tensor map takes it", is);
 }
 
 /* What sett_gemm_wgmma takes, on the target that has it; the CPU engine takes it too. */

@@ -17,9 +17,9 @@ void sett__check_weights(const weights_options *o, choice *c)
 {
     const char *b = sett_dtype_name(o->b);
     if (o->dtype != SETT_F16 && o->dtype != SETT_BF16)
-        REFUSE(c, ".b is %s: of fewer bits than A, whose .dtype is f16 or bf16 then, and not %s", b, o->dtype ? sett_dtype_name(o->dtype) : "not given");
+        REFUSE(c, ".b is %s: of fewer bits than A, whose .dtype is f16 or bf16 then, and not %s", o->b ? b : "not given", o->dtype ? sett_dtype_name(o->dtype) : "not given");
     if (o->b != SETT_I4 && o->b != SETT_I8 && !sett__is_f8(o->b) && o->b != SETT_F4E2M1FN)
-        REFUSE(c, ".b is %s: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN", b);
+        REFUSE(c, ".b is %s: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN", o->b ? b : "not given");
     sett__in_range(c, "zeros", o->zeros, 0, 1);
     if (o->zeros && o->b != SETT_I4 && o->b != SETT_I8)
         REFUSE(c, ".zeros is 1: .b is i4 or i8 then, and not %s", b);
@@ -97,8 +97,12 @@ static void check_order(const sett_weights *w, choice *c)
 static sett_status take(const char *function, const sett_weights *given, sett_weights *w, sett_error *err)
 {
     choice c = {0};
-    if (!given || given->size != sizeof *w)
-        return say(err, function, given ? "the weights' .size is not sizeof(sett_weights)" : "there are no weights");
+    char why[80];
+    if (!given)
+        return say(err, function, "there are no weights");
+    snprintf(why, sizeof why, "the weights' .size is %zu: sizeof(sett_weights), %zu", given->size, sizeof *w);
+    if (given->size != sizeof *w)
+        return say(err, function, why);
     *w = *given;
     sett__check_weights(&(weights_options){w->dtype, w->b, &w->sw, &w->group, w->zeros}, &c);
     sett__in_range(&c, "n", w->n, 1, INT_MAX / 2 - 1024);
@@ -198,6 +202,23 @@ static unsigned zero_of(const sett_weights *w, const void *zeros, size_t rows, s
     }
 }
 
+enum { MOST_ZERO_4 = 16 /* of i4: one more than a nibble, as GPTQ has them */ };
+
+/* Of i8 a byte is always one; words of nibbles are up to 16. */
+static sett_status check_zeros(const char *function, const sett_weights *w, const void *zeros, sett_error *err)
+{
+    const size_t groups = blocks_of(w->k, group_of(w)), rows = (size_t)w->n << w->swiglu;
+    char why[120];
+    for (size_t i = 0; w->zeros && w->b == SETT_I4 && w->order == SETT_WEIGHTS_ROWS && i < rows * groups; i++) {
+        const unsigned zero = zero_of(w, zeros, rows, groups, i / groups, i % groups);
+        if (zero <= MOST_ZERO_4)
+            continue;
+        snprintf(why, sizeof why, "zeros of row %zu, group %zu is %u: from 0 to %d", i / groups, i % groups, zero, MOST_ZERO_4);
+        return say(err, function, why);
+    }
+    return SETT_OK;
+}
+
 /* An integer up to 256 as f16 or bf16, which have it exactly. */
 static uint16_t small_float(sett_dtype t, unsigned x)
 {
@@ -292,6 +313,8 @@ sett_status sett_product_pack_weights(const sett_weights *given, const void *wei
         return say(err, function, !weights ? "weights is NULL" : !scales ? "scales is NULL" : !packed ? "packed is NULL" : "packed_scales is NULL");
     if (!zeros != !w.zeros)
         return say(err, function, zeros ? "zeros is given, and .zeros is 0" : "zeros is NULL, and .zeros is 1");
+    if (check_zeros(function, &w, zeros, err))
+        return SETT_E_ARGUMENT;
     bytes_of(&w, &bytes, &scales_bytes);
     memset(packed, 0, bytes), memset(packed_scales, 0, scales_bytes);
     for (int half = 0; half <= w.swiglu; half++) {

@@ -352,6 +352,21 @@ static PyObject *view_dlpack_device(PyObject *self, PyObject *unused)
     return PyObject_CallMethodObjArgs(((view *)self)->of, st->word[WORD___dlpack_device__], NULL);
 }
 
+static PyObject *view_shape(PyObject *self, void *unused)
+{
+    PyObject *all = shape_of(PyType_GetModule(Py_TYPE(self)), self), *shape = all ? PyTuple_GetItem(all, 1) : NULL;
+    (void)unused;
+    Py_XINCREF(shape);
+    Py_XDECREF(all);
+    return shape;
+}
+
+static PyObject *view_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(sett_dtype_name((sett_dtype)((view *)self)->dtype));
+}
+
 /* setup(error, current, handle): what Python has for this module. */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
@@ -410,7 +425,9 @@ static PyType_Slot call_slots[] = {{Py_tp_dealloc, (void *)call_free}, {Py_tp_tr
 static PyMethodDef view_methods[] = {
     {"__dlpack__", METHOD(view_dlpack), METH_VARARGS | METH_KEYWORDS, "The tensor's, as elements of the view's type."},
     {"__dlpack_device__", view_dlpack_device, METH_NOARGS, "The tensor's."}, {NULL, NULL, 0, NULL}};
-static PyType_Slot view_slots[] = {{Py_tp_methods, view_methods}, {Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_traverse, (void *)view_traverse}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
+static PyGetSetDef view_members[] = {{"shape", view_shape, NULL, "Its extents, in elements of its type.", NULL},
+    {"dtype", view_dtype, NULL, "Its element type by its name in sett, as \"bf16\".", NULL}, {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot view_slots[] = {{Py_tp_methods, view_methods}, {Py_tp_getset, view_members}, {Py_tp_new, (void *)view_new}, {Py_tp_dealloc, (void *)view_free}, {Py_tp_traverse, (void *)view_traverse}, {Py_tp_doc, "Of sett.view."}, {0, NULL}};
 /* Python adds the rest of its members (_engine.py). */
 static PyType_Spec kernel_spec = {"sett.Kernel", sizeof(kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, kernel_slots};
 static PyType_Spec call_spec = {"sett.Call", sizeof(call), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, call_slots};

@@ -170,6 +170,12 @@ static const char *kinds_of(const product *x)
     return x->p.grouped ? "groups" : "products";
 }
 
+static int refuse_rank(const product *x, const taken *t, int i, int deep)
+{
+    return refuse_form(t, i, SETT_E_RANK, "it has %d mode%s, and the product takes %d: %s%srows, columns%s", t->buf[i].rank, t->buf[i].rank == 1 ? "" : "s", 2 + deep, deep ? kinds_of(x) : "",
+        deep ? ", " : "", i == B && deep && !x->p.grouped && t->buf[i].rank == 2 ? "; of one b that all share the product has no batch, and M is the rows of all" : "");
+}
+
 static int check_strides(const product *x, const taken *t, int i, const form *f)
 {
     const sett_buf *b = &t->buf[i];
@@ -184,6 +190,11 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     if ((f->major ? wide : many) && apart != f->apart)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the product %lld: ld%s of sett.Product, or Product.of with such tensors, says it",
             f->major ? "columns" : "rows", (long long)apart, (long long)f->apart, f->option);
+    if (f->kinds > 1 && b->stride[0] != f->batch && i == AUX)
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: max_m rows, %d, as those of out do", kinds_of(x), (long long)b->stride[0],
+            (long long)f->batch, x->max_m);
+    if (f->kinds > 1 && !b->stride[0] && i == B && !x->p.grouped)
+        return refuse_form(t, i, SETT_E_SHAPE, "its products lie 0 elements apart: of one b that all share the product has no batch, and M is the rows of all");
     if (f->kinds > 1 && b->stride[0] != f->batch)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: batch_%s says it", kinds_of(x), (long long)b->stride[0], (long long)f->batch, f->option);
     return 0;
@@ -196,10 +207,11 @@ static int check_matrix(const product *x, const taken *t, int i, const form *f)
     if (b->dtype != f->dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(f->dtype));
     if (b->rank != 2 + deep)
-        return refuse_form(t, i, SETT_E_RANK, "it has %d modes, and the product takes %d: %s%srows, columns", b->rank, 2 + deep, deep ? kinds_of(x) : "", deep ? ", " : "");
-    if ((deep && b->shape[0] != f->kinds) || b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
-        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld%s%s, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1],
-            deep && b->shape[0] != f->kinds ? " of another number of " : "", deep && b->shape[0] != f->kinds ? kinds_of(x) : "", (long long)f->rows, (long long)f->cols);
+        return refuse_rank(x, t, i, deep);
+    if (deep && b->shape[0] != f->kinds)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld %s, and the product %d: %s", (long long)b->shape[0], kinds_of(x), f->kinds, x->p.grouped ? "groups" : "batch");
+    if (b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
+        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1], (long long)f->rows, (long long)f->cols);
     return check_strides(x, t, i, f);
 }
 
@@ -214,6 +226,17 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
     if (!fits || (n > 1 && b->stride[deep] != 1) || (kinds > 1 && b->stride[0] != n))
         return refuse_form(t, i, SETT_E_SHAPE, "it takes %lld element%s beside each other%s", (long long)n, n == 1 ? "" : "s", !deep ? "" : x->p.grouped ? ", for each group" : ", for each product");
     return 0;
+}
+
+/* What sett.pack_weights gives: bytes, of other numbers where it was told another problem. */
+static int check_packed(const product *x, const taken *t, int i, size_t bytes)
+{
+    const sett_buf *b = &t->buf[i];
+    const sett_product_problem *p = &x->p;
+    if (b->rank == 1 && b->shape[0] != (int64_t)bytes)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld elements: packed %s of n=%d, k=%d, group=%d, zeros=%d%s are %zu bytes beside each other", (long long)b->shape[0], i == B ? "weights" : "scales",
+            p->n, p->k, p->group, p->zeros, p->swiglu ? ", swiglu=1" : "", bytes);
+    return check_vector(x, t, i, SETT_U8, (int64_t)bytes, 0);
 }
 
 /* One operand that the problem has. */
@@ -254,6 +277,16 @@ static int64_t blocks_of(int64_t n)
     return (n + 127) / 128;
 }
 
+/* A run takes columns of sa at multiples of 16 bytes. A buffer with such rows of its own, transposed, has them for any m. */
+static int check_ldsa(const product *x, const taken *t, int64_t m, int64_t ldsa)
+{
+    const long long blocks = (long long)blocks_of(x->p.k), padded = (long long)(m + 3) / 4 * 4;
+    const sett_buf *sa = &t->buf[SA];
+    if (ldsa % 4 == 0 || ldsa < m || sa->rank != 2 || sa->shape[0] != m || sa->stride[0] != 1)
+        return 0; /* which the run, or the checks of extents and strides, tell */
+    return refuse_form(t, SA, SETT_E_SHAPE, "its columns lie %lld elements apart: a multiple of 4 is needed, as a buffer (%lld, %lld) .T[:%lld] has", (long long)ldsa, blocks, padded, (long long)m);
+}
+
 /* How far apart columns of sa lie: of one, which has no stride, as sett_product_run takes it. */
 static int64_t ldsa_of(const product *x, const taken *t, int64_t m)
 {
@@ -268,25 +301,29 @@ static int check_all(const product *x, const taken *t, int64_t m)
     const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
     const int64_t ldsa = p->block_scales ? ldsa_of(x, t, m) : 0; /* any, of each call */
     const int64_t rows_sb = blocks_of(p->n) << p->swiglu;
+    if (p->block_scales && check_ldsa(x, t, m, ldsa))
+        return -1;
     const struct {
         int i, has;
         form form;
     } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a", of_a}}, {B, !x->packed_bytes, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b", of_b}},
         {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d", of_a}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r", of_a}},
-        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
+        {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * x->max_m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
         {SB, p->block_scales, {SETT_F32, rows_sb, blocks_of(p->k), p->ldsb, p->ldsb * rows_sb, 0, "sb", of_b}}};
     const struct {
         int i, has;
         sett_dtype dtype;
         int64_t n;
         int kinds;
-    } vector[] = {{B, x->packed_bytes > 0, SETT_U8, (int64_t)x->packed_bytes, 0}, {SW, x->scales_bytes > 0, SETT_U8, (int64_t)x->scales_bytes, 0}, {SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
+    } vector[] = {{SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
         {QS, p->terms.quantise, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
         {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
         {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
     for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
         if (matrix[k].has && check_matrix(x, t, matrix[k].i, &matrix[k].form))
             return -1;
+    if (x->packed_bytes && (check_packed(x, t, B, x->packed_bytes) || check_packed(x, t, SW, x->scales_bytes)))
+        return -1;
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
         if (vector[k].has && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].kinds))
             return -1;
@@ -298,9 +335,8 @@ static int rows_of(const product *x, const taken *t, int64_t *m)
 {
     const int deep = kinds_of_a(&x->p) > 0;
     char why[100];
-    PyOS_snprintf(why, sizeof why, "it has %d modes: %s%srows, columns", 2 + deep, deep ? kinds_of(x) : "", deep ? ", " : "");
     if (t->buf[A].rank != 2 + deep)
-        return refuse(t, A, SETT_E_RANK, why);
+        return refuse_rank(x, t, A, deep);
     *m = t->buf[A].shape[deep];
     PyOS_snprintf(why, sizeof why, "it has %lld rows, and the product is for at most %d, its max_m", (long long)*m, x->max_m);
     return *m > x->max_m ? refuse(t, A, SETT_E_SHAPE, why) : 0;
@@ -479,7 +515,8 @@ static PyMethodDef methods[] = {
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
         "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
         "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device.\n"
-        "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says.\n"
+        "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says: of a call with fewer rows than max_m the products of a\n"
+        "    batch, and masked groups, of a, r, out and aux lie max_m rows apart, unless batch_a ... say another distance.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"
         "On a GPU the launch is asynchronous, and memory must stay valid until the stream has come that far. On the CPU it has ended when the call\n"
         "returns. The first call on a stream allocates that stream's workspace, and waits for the stream.\n\n"

@@ -191,6 +191,11 @@ expect 0 '^\{"schema_version": 1, "m": 8, "n": 64, "k": 64, "dtype": "f8E4M3FN",
 expect 2 'product takes M N K, as in product 64 4096 14336' product 8 64
 expect 2 'product many: a number from 0 to ' product many 64 64
 expect 2 'swiglo is no parameter of a product; did you mean swiglu' product 8 64 64 swiglo=1
+expect 2 'unknown is no parameter of a product: dtype, no_pdl, b, d, .*, swiglu, .*, column_max$' product 8 64 64 unknown=1
+expect 2 '^sett: --dtype fp8: no such element type: i1, .*f8E4M3FN, ' product 8 64 64 --dtype fp8
+expect 0 '^  dtype no_pdl b d n k ' product --help
+expect 0 '^names of a product: .*docs/products.md' bench --help
+expect 0 '^the time is that of an H200' product 64 4096 14336 --target sm_90a
 expect 2 'k=64 and k=8: it is given twice' product 8 64 64 k=8
 expect 2 '--dtype f16 and dtype=f32: it is given twice' product 8 64 64 dtype=f32 --dtype f16
 expect 2 'frob' product 8 64 64 --dtype frob

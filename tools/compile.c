@@ -63,7 +63,9 @@ int dtype_refused(const char *text)
     sett__guess g = sett__guess_of(text, strlen(text));
     for (int id = 1; sett_dtype_bits((sett_dtype)id); id++)
         sett__guess_add(&g, sett_dtype_name((sett_dtype)id));
-    return usage("--dtype %s: no such element type%s", text, sett__guess_text(&g));
+    char all[256];
+    const char *guess = sett__guess_text(&g);
+    return usage("--dtype %s: no such element type%s%s", text, *guess ? guess : ": ", *guess ? "" : types_text(all));
 }
 
 static int emit_code(const options *o, sett_engine *e, sett_dtype t, const char *emit)

@@ -34,8 +34,7 @@ static bool put_integer(char *to, size_t bytes, int64_t i)
     return true;
 }
 
-/* "i1, i8, ..." */
-static const char *types_text(char text[256])
+const char *types_text(char text[256])
 {
     int n = 0;
     for (int id = 1; sett_dtype_bits((sett_dtype)id) && n < 200; id++)
@@ -79,5 +78,9 @@ int family_set(const char *command, const sett_family *f, const char *of, char *
     const char *now = sett_family_present_name(f, text);
     if (now)
         return usage("%s: parameter %s of %s is named %s now", command, text, of, now);
-    return usage("%s: %s is no parameter of %s%s", command, text, of, sett__guess_text(&g));
+    const char *guess = sett__guess_text(&g);
+    char all[600] = "";
+    for (int i = 0, n = 0; !*guess && i < f->n_params && n < (int)sizeof all; i++)
+        n += snprintf(all + n, sizeof all - (size_t)n, "%s%s", i ? ", " : ": ", f->params[i].name);
+    return usage("%s: %s is no parameter of %s%s%s", command, text, of, guess, all);
 }

@@ -139,6 +139,7 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
     if (o->device && !strcmp(o->device, "cpu") && !o->target)
         co.target = "cpu";
     if (named) {
+        co.ready_made = true;
         if (!(named->fill ? named->fill(o, t, &user) : fill_family(o, t, named->family, &user)))
             return EXIT_USAGE;
         sett_status s = sett_compile(e, named->family->body, &co, k, &err);

@@ -265,6 +265,10 @@ static int help(FILE *f, int of)
         fputs("\nkernels\n", f);
         kernel_list(f);
     }
+    if (of & (PRODUCT | BENCH)) {
+        fputs("\nnames of a product: members of its problem, which docs/products.md and sett/kernels/product.h tell\n", f);
+        product_members(f);
+    }
     if (of & LAYOUT) {
         fputs("\ncalls of layout expressions: L a layout or a shape, _ keeps a mode\n", f);
         layout_calls(f);

@@ -71,6 +71,27 @@ static int find_target(const options *o, char target[32])
     return code;
 }
 
+void product_members(FILE *f)
+{
+    enum { WIDE = 100 };
+    int at = 0;
+    for (int i = 0; i < sett_product_family.n_params; i++) {
+        const char *name = sett_product_family.params[i].name;
+        const int len = (int)strlen(name) + 1;
+        at = at + len > WIDE ? 0 : at;
+        fprintf(f, "%s%s", at ? " " : i ? "\n  " : "  ", name);
+        at += len;
+    }
+    fputs("\n", f);
+}
+
+/* The library's table has times of one device for the kernels that it models. */
+static void print_whose_time(const options *o, const char *target, const char *text)
+{
+    if (strstr(text, "by the model") && (o->target || !strcmp(target, "cpu")))
+        puts("the time is that of an H200, by the model: no device was asked");
+}
+
 int product_command(const options *o)
 {
     sett_product_problem p;
@@ -85,6 +106,7 @@ int product_command(const options *o)
         return fail("%s", err.text);
     if (!o->json) {
         printf("%d x %d x %d of %s for %s\n%s\n", m, p.n, p.k, sett_dtype_name(p.dtype), target, text);
+        print_whose_time(o, target, text);
         return EXIT_OK;
     }
     fputs("{\"schema_version\": 1, ", stdout);
@@ -145,7 +167,7 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
     const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
     const size_t count[] = {span(of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
         p->residual ? span(of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? columns : 0, t->aux ? rows * (size_t)p->ldaux : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
+        t->bias ? columns : 0, t->aux ? span(of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
         t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, table};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
@@ -187,7 +209,7 @@ static int fill_sets(benched *x)
         random_fill(&host, 88172645463325252u + (uint64_t)i);
         if (i == TABLE)
             fill_table(x, host.data);
-        for (int s = 0; s < x->sets && !code; s++)
+        for (int s = 0; s < x->sets && n[i] && !code; s++)
             code = (x->at[s][i] = put(x, host.data, host.bytes)) ? EXIT_OK : EXIT_FAILED;
         free(host.data);
     }
@@ -219,8 +241,11 @@ static sett_status once(void *user, sett_stream stream, int set)
 {
     benched *x = user;
     void *const *at = x->at[set];
+    const sett_gemm_terms *t = &x->p.terms;
     const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
-        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX], .offsets = at[TABLE], .counts = at[TABLE], .alpha = 0.5f, .cap = 30, .beta = 1, .low = -8, .high = 8};
+        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX],
+        .offsets = x->p.grouped == SETT_GROUPED_CONTIGUOUS ? at[TABLE] : NULL, .counts = x->p.grouped == SETT_GROUPED_MASKED ? at[TABLE] : NULL, .alpha = t->alpha ? 0.5f : 0, .cap = t->softcap ? 30 : 0,
+        .beta = t->beta ? 1 : 0, .low = t->clamp ? -8 : 0, .high = t->clamp ? 8 : 0};
     return sett_product_run(x->plan, x->m, &o, x->workspace, x->workspace_bytes, stream, &x->err);
 }
 

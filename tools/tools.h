@@ -129,6 +129,8 @@ int doctor_command(const options *);
 int export_command(const options *);
 int completion_command(const options *);
 int product_command(const options *);
+void product_members(FILE *); /* what NAME=VALUE may be */
+const char *types_text(char text[256]); /* "i1, i8, ...": family.c */
 int product_bench(const options *); /* of bench: what follows `product` */
 
 /* ---- family.c ---------------------------------------------------------------------- */

@@ -47,6 +47,8 @@ typedef struct sett_compile_options {
     bool line_info;     /* source lines in the cubin; the lines of calls then are part of the key */
     bool no_fold;       /* for tests: leave to the engines what the builder could fold */
     bool ptx_only;      /* stop at PTX: needs no assembler, and the kernel cannot be launched */
+    bool ready_made;    /* the body is a library's, which the caller cannot change: advice about its registers
+                         * is logged at SETT_LOG_INFO, not as a warning. Not part of the key */
     sett_asserts asserts; /* not for sett_compile_tape: a tape has its assertions or has none */
 } sett_compile_options;
 /* Calls the body on this thread, which records it, then looks for its key: in memory, on disk, on the remote;

@@ -16,12 +16,13 @@
  *         .name = saxpy
  *
  * A manifest is lines of text; # starts a comment; paths are relative to the manifest's folder. An OBJECT
- * without a slash that is not there is looked for beside libsett.so, as libsett-kernels.so is. `family
- * OBJECT SYMBOL` or `tape FILE` begins a block. The block's kernels are all combinations of the values in the
- * lines that follow. A value is an integer, a number with a point (for float and double; they take integers
- * too: `scale = 2` is 2.0), an element type (its id, for a sett_dtype), true or false, or a name that the
- * family has for a value of the parameter (activation = relu). FROM..TO is all integers between them; +N or
- * *N at its end gives the step.
+ * that ends in .so may also have the version behind it (libsett-kernels.so.0, as a wheel has it); one
+ * without a slash is looked for beside libsett.so too, as libsett-kernels.so is. An error names all places.
+ * `family OBJECT SYMBOL` or `tape FILE` begins a block. The block's kernels are all combinations of the
+ * values in the lines that follow. A value is an integer, a number with a point (for float and double; they
+ * take integers too: `scale = 2` is 2.0), an element type (its id, for a sett_dtype), true or false, or a
+ * name that the family has for a value of the parameter (activation = relu). FROM..TO is all integers between
+ * them; +N or *N at its end gives the step.
  * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
  * .opt_level, .line_info. A block may come again with other values; a kernel that two blocks give counts
  * once. */

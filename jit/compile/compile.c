@@ -210,7 +210,7 @@ static void warn(const request *r, const recorded *rec)
     const char *lines[] = {rec->warnings, rec->spill}, *name = r->name, *words = sett__kernel_words(&name);
     for (int i = 0; i < 2; i++)
         for (const char *at = lines[i]; at && *at; at += strcspn(at, "\n") + 1)
-            sett__log(r->e, SETT_LOG_WARNING, "compile", "%.*s%s%s", (int)strcspn(at, "\n"), at, words, name);
+            sett__log(r->e, i && r->opt.ready_made ? SETT_LOG_INFO : SETT_LOG_WARNING, "compile", "%.*s%s%s", (int)strcspn(at, "\n"), at, words, name);
 }
 
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)

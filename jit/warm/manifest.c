@@ -281,15 +281,48 @@ static bool place(const reader *r, const char *path, char out[PATH_MAX])
     return n > 0 && n < PATH_MAX;
 }
 
-/* A shared object: one that is not in the manifest's folder, by its name alone, is that beside libsett.so, as libsett-kernels.so is. */
-static bool place_object(const reader *r, const char *name, char out[PATH_MAX])
+/* Where the file of a block may be: what it is in the manifest's folder; without a slash it may be beside libsett.so too, as libsett-kernels.so is.
+ * A library is installed by its SONAME alone where nothing is linked with it, as by a wheel: so NAME.so is NAME.so.0 as well. */
+enum { PLACES = 4 };
+typedef struct places {
+    int n;
+    char at[PLACES][PATH_MAX];
+} places;
+
+static bool find_places(const reader *r, const char *name, bool library, places *to)
 {
-    char beside[PATH_MAX];
-    if (!place(r, name, out))
-        return false;
-    if (!strchr(name, '/') && access(out, F_OK) && sett__beside(name, beside, sizeof beside))
-        memcpy(out, beside, sizeof beside);
+    char versioned[PATH_MAX];
+    const size_t len = strlen(name);
+    const bool both = library && len > 3 && !strcmp(name + len - 3, ".so") && snprintf(versioned, sizeof versioned, "%s.%d", name, SETT_VERSION_MAJOR) < PATH_MAX;
+    const char *const names[] = {name, versioned};
+    *to = (places){.n = 0};
+    for (int i = 0; i <= both; i++)
+        if (!place(r, names[i], to->at[to->n++]))
+            return false;
+    for (int i = 0; i <= both && !strchr(name, '/'); i++) {
+        char *at = to->at[to->n];
+        sett__beside(names[i], at, PATH_MAX);
+        to->n += *at != 0;
+    }
     return true;
+}
+
+/* The first that is there, else the first of all. */
+static const char *first_there(const places *p)
+{
+    for (int i = 0; i < p->n; i++)
+        if (!access(p->at[i], F_OK))
+            return p->at[i];
+    return p->at[0];
+}
+
+static sett_status not_there(const reader *r, const char *name, const places *p)
+{
+    char tried[300] = "";
+    size_t n = 0;
+    for (int i = 0; i < p->n && n < sizeof tried; i++)
+        n += (size_t)snprintf(tried + n, sizeof tried - n, "%s%s", i ? ", " : "", p->at[i]);
+    return refuse(r, SETT_E_IO, "%s is not there: looked for %s", name, tried);
 }
 
 static bool has_several(const sett_family *f)
@@ -377,15 +410,23 @@ static sett_status begin_block(reader *r, char *text, bool family)
         return refuse(r, SETT_E_MEMORY, "no memory for a block");
     r->m->block = more;
     sett__warm_block *b = &more[r->m->n];
+    sett_status s;
     *b = (sett__warm_block){.line = r->line};
     if (r->m->n == BLOCKS_MAX)
         return refuse(r, SETT_E_LIMIT, "more than %d blocks", BLOCKS_MAX);
     r->m->n++;
     if (!object || !symbol == family || strtok_r(NULL, " \t", &save))
         return refuse(r, SETT_E_PARSE, "a block begins with %s", family ? "family OBJECT SYMBOL" : "tape FILE");
-    if (!place_object(r, object, b->path))
-        return refuse(r, SETT_E_PARSE, "%.60s...: the path is too long", object);
-    return open_block(r, b, symbol);
+    places *at = malloc(sizeof *at);
+    if (!at)
+        return refuse(r, SETT_E_MEMORY, "no memory for a block");
+    s = find_places(r, object, family, at) ? SETT_OK : refuse(r, SETT_E_PARSE, "%.60s...: the path is too long", object);
+    if (!s) {
+        snprintf(b->path, sizeof b->path, "%s", first_there(at));
+        s = family && r->source == open_source && access(b->path, F_OK) ? not_there(r, object, at) : SETT_OK;
+    }
+    free(at);
+    return s ? s : open_block(r, b, symbol);
 }
 
 static sett_status read_line(reader *r, char *text)

@@ -112,7 +112,7 @@ Stats = struct(
 CompileOptions = struct(
     "sett_compile_options",
     ("size", SIZE), ("name", STR), ("target", STR), ("user", P), ("user_size", SIZE), ("opt_level", INT), ("line_info", BOOL),
-    ("no_fold", BOOL), ("ptx_only", BOOL), ("asserts", INT),
+    ("no_fold", BOOL), ("ptx_only", BOOL), ("ready_made", BOOL), ("asserts", INT),
 )
 KernelInfo = struct(
     "sett_kernel_info",

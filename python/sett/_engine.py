@@ -503,6 +503,7 @@ class Engine:
         # The user bytes hold all that the body depends on, so the engine may remember the call.
         options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
         options.user, options.user_size = C.addressof(user), family._family.user_size
+        options.ready_made = os.path.basename(family.path).startswith("libsett-kernels.so")
         try:
             return self._made(_c.lib.sett_compile, family._family.body, C.byref(options), options=values)
         except Error as e:

@@ -32,6 +32,10 @@ TORCH = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8E4M3FN": "fl
 NUMPY = {"f32": "float32", "f16": "float16", "i32": "int32", "i8": "int8"}
 
 
+# What says that a product has the operand, where that is not NAME=1.
+OPTION_OF = {"sa": "scaled=1", "sb": "scaled=1", "s": "scale=1", "qs": "quantise=1", "offsets": 'grouped="contiguous"', "counts": 'grouped="masked"'}
+
+
 class _Workspace:
     """Memory of a device, zeros at first; freed when it is garbage."""
 
@@ -73,6 +77,8 @@ def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any], kinds: str = 
         raise Error(Status.E_SHAPE, f"sett.Product.of: {name} has strides {stride}: elements of a row{' or of a column' if ld in 'ab' else ''} lie beside each other")
     if across:
         values[f"{ld}_major"] = 1
+    if ld == "b" and len(shape) == 3 and shape[0] > 1 and stride[0] == 0:
+        raise Error(Status.E_SHAPE, f"sett.Product.of: b has strides {stride}: of one b that all share no batch, and M is the rows of all: a.reshape(-1, K), and b of two modes")
     apart = stride[-1] if across else stride[-2]
     if (cols if across else rows) > 1:
         values[f"ld{ld}"] = apart
@@ -111,11 +117,17 @@ class Product(_fast.Product):
 
     @classmethod
     def of(
-        cls, a: Any, b: Any, out: Any = None, r: Any = None, *, max_m: int = 8192, device: Optional[int] = None, engine: Optional[Engine] = None, **problem: Any
+        cls, a: Any, b: Any, /, out: Any = None, r: Any = None, *, max_m: int = 8192, device: Optional[int] = None, engine: Optional[Engine] = None, **problem: Any
     ) -> "Product":
         """The product of tensors that lie as these do: N, K, types, strides, batch and device are theirs; of a only the number of rows may differ.
         out, r: without them their rows lie beside each other. problem: the rest, as scaled=1."""
         values: Dict[str, Any] = {}
+        of_b, shape, *_ = _fast.shape_of(b)
+        if any(problem.get(name) is not None for name in ("b", "sw", "group", "zeros")) or (len(shape) == 1 and of_b == _c.DTYPES["u8"]):
+            raise Error(Status.E_ARGUMENT, "sett.Product.of: packed weights do not say N and K: sett.Product(n, k, dtype, b=..., group=..., zeros=...) takes them, with b and sw of sett.pack_weights")
+        for name in ("sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"):
+            if hasattr(problem.get(name), "__dlpack__"):
+                raise Error(Status.E_ARGUMENT, f"sett.Product.of: {name} is a tensor: of a, b, out and r it takes how they lie; {name} is an operand of the call, and {OPTION_OF.get(name, name + '=1')} says that there is one")
         kinds = "groups" if problem.get("grouped") not in (None, 0, "none") else "batch"
         dtype, shape_a, on = _rows("a", a, "a", values, kinds)
         dtype_b, shape_b, _ = _rows("b", b, "b", values, kinds)
@@ -174,7 +186,10 @@ class Product(_fast.Product):
         if kind == "torch" and name in TORCH:
             return framework.empty_strided(shape, strides, dtype=getattr(framework, TORCH[name]), device=a.device)  # type: ignore[union-attr]
         if kind not in ("numpy", "cupy") or name not in NUMPY:
-            raise Error(Status.E_BIND, f"sett.Product: out is needed: no tensor of {name} can be made of {type(a).__name__}'s framework")
+            of = f"{type(a).__module__}.{type(a).__name__}"
+            raw = f"u{-(-_c.lib.sett_dtype_bits(dtype) // 8)}"
+            why = f"{kind} has no {name}: sett.view of an array of {raw} is one" if kind in ("numpy", "cupy") else f"a is a {of}, and only of PyTorch, NumPy and CuPy is one made"
+            raise Error(Status.E_BIND, f"sett.Product: out is needed: {why}")
         length = sum((extent - 1) * stride for extent, stride in zip(shape, strides)) + 1 if 0 not in shape else 0
         flat = framework.empty(length, dtype=NUMPY[name])  # type: ignore[union-attr]
         return framework.lib.stride_tricks.as_strided(flat, shape, tuple(s * flat.itemsize for s in strides))  # type: ignore[union-attr]

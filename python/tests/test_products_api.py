@@ -3,6 +3,8 @@
 
 import gc
 import importlib.util
+import os
+import tempfile
 import threading
 
 import numpy as np
@@ -71,20 +73,54 @@ class Weights(Case):
 
     def test_refused(self):
         half = self.codes[:, ::2]
-        with self.refused(Status.E_SHAPE, "sett.pack_weights: scales have 864 bytes: of 72 rows and 3 groups 432"):
+        with self.refused(Status.E_SHAPE, "sett.pack_weights: weights (72,96) are N 72, K 192 of i4, two a byte: in 3 groups of 64 scales are 432 bytes of f16, and these have 864"):
             sett.pack_weights(half, self.scales, dtype="f16", group=64)
         with self.refused(Status.E_ARGUMENT, "sett.pack_weights: order is 'marlin': rows, gptq, gptq_v2, awq"):
-            sett.pack_weights(half, self.scales, order="marlin")
+            sett.pack_weights(half, self.scales, dtype="f16", order="marlin")
         with self.refused(Status.E_ARGUMENT, ".group is 24: 16, 32, a multiple of 64, or -1 for all of K"):
             sett.pack_weights(half, self.scales, group=24)
         b, sw = sett.pack_weights(half, self.scales, dtype="f16", group=self.GROUP)
         p, a = product(self.N, self.K, b="i4", group=self.GROUP), some(3, self.K)
         with self.refused(Status.E_BIND, "sw: it is missing: b is packed weights"):
             p(a, b)
-        with self.refused(Status.E_SHAPE, "it takes 12288 elements beside each other"):
+        with self.refused(Status.E_SHAPE, "b: it has 12287 elements: packed weights of n=72, k=192, group=32, zeros=0 are 12288 bytes beside each other"):
             p(a, b[1:], sw=sw)
+        with self.refused(Status.E_SHAPE, "sw: it has 1536 elements: packed scales of n=72, k=192, group=64, zeros=0 are 768 bytes beside each other"):
+            product(self.N, self.K, b="i4", group=64)(a, b, sw=sw)
         with self.refused(Status.E_BIND, "sw: it is given, and b is not packed"):
             product(self.N, self.K)(a, some(self.N, self.K), sw=sw)
+
+
+    def test_element_types_that_tensors_say_are_those_that_are_packed(self):
+        half, zeros = self.codes[:, ::2], self.zeros
+        named = {"group": self.GROUP, "b": "i4"}
+        with self.refused(Status.E_DTYPE, 'sett.pack_weights: scales are of f16, and sw is bf16: dtype="f16" (and of the Product too), or convert them'):
+            sett.pack_weights(half, self.scales, **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: scales are of f32, and sw is f16: convert them"):
+            sett.pack_weights(half, self.scales.astype("f4"), dtype="f16", **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: scales are of f16, and sw is f8E4M3FN: convert them"):
+            sett.pack_weights(half, self.scales, b="f4E2M1FN", sw="f8E4M3FN")
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: weights are of f16, and b is i4: these, or integers that have their bits"):
+            sett.pack_weights(half.astype("f2"), self.scales, dtype="f16", **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: zeros are of f32: in order rows they are bytes"):
+            sett.pack_weights(half, self.scales, zeros.astype("f4"), dtype="f16", **named)
+        with self.refused(Status.E_DTYPE, "sett.pack_weights: zeros are of f16: in order gptq they are Int32, eight zero points each"):
+            sett.pack_weights(nibbles(self.codes).T.copy(), self.scales.T, zeros.astype("f2"), dtype="f16", order="gptq", **named)
+        for raw in self.scales.view("u2"), self.scales.view("u1"):  # bits, of whatever sw says
+            np.testing.assert_array_equal(sett.pack_weights(half, raw, **named)[1], sett.pack_weights(half, self.scales, dtype="f16", **named)[1])
+
+    def test_zero_points_are_0_to_16(self):
+        zeros = self.zeros.copy()
+        zeros[3, 2], zeros[5, 0] = 17, 255
+        with self.refused(Status.E_ARGUMENT, "zeros of row 3, group 2 is 17: from 0 to 16"):
+            sett.pack_weights(self.codes[:, ::2], self.scales, zeros, dtype="f16", group=self.GROUP)
+        zeros[3, 2], zeros[5, 0] = 16, 0
+        sett.pack_weights(self.codes[:, ::2], self.scales, zeros, dtype="f16", group=self.GROUP)
+
+    def test_an_orders_name_is_of_any_case(self):
+        awq = nibbles(self.codes.T, self.AWQ), self.scales.T, nibbles(self.zeros.T, self.AWQ)
+        for got, want in zip(*(sett.pack_weights(*awq, dtype="f16", group=self.GROUP, order=order) for order in ("AWQ", "awq"))):
+            np.testing.assert_array_equal(got, want)
 
 
 class Results(Case):
@@ -138,7 +174,7 @@ class Results(Case):
             p(*eights, out, sa=sa)
         with self.refused(Status.E_SHAPE, "sa: its rows lie 3 elements apart, and those of the product beside each other"):
             p(*eights, out, sa=np.ascontiguousarray(sa), sb=sb)
-        with self.refused(Status.E_ARGUMENT, ".ldsa is 9: a multiple of 4, at least m, 9, or 0 for that"):
+        with self.refused(Status.E_SHAPE, "sa: its columns lie 9 elements apart: a multiple of 4 is needed, as a buffer (3, 12) .T[:9] has"):
             p(*eights, out, sa=np.asfortranarray(sa), sb=sb)
         with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
             p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
@@ -171,10 +207,10 @@ class Results(Case):
             (lambda: p(flat, b, bias=bias, offsets=offsets, counts=counts), Status.E_BIND, "counts: it is given, and the product is without grouped=masked"),
             (lambda: p(flat, b, bias=bias, offsets=counts), Status.E_SHAPE, "offsets: it takes 5 elements beside each other"),
             (lambda: p(flat, b, bias=bias, offsets=offsets.astype("f4")), Status.E_DTYPE, "offsets: it is of f32, and the product takes i32"),
-            (lambda: p(flat, b[:3], bias=bias, offsets=offsets), Status.E_SHAPE, "b: it is 48 x 64 of another number of groups, and the product takes 48 x 64"),
+            (lambda: p(flat, b[:3], bias=bias, offsets=offsets), Status.E_SHAPE, "b: it has 3 groups, and the product 4: groups"),
             (lambda: p(flat, b, bias=bias[0], offsets=offsets), Status.E_SHAPE, "bias: it takes 48 elements beside each other, for each group"),
-            (lambda: p(deep, b, bias=bias, offsets=offsets), Status.E_RANK, "a: it has 2 modes: rows, columns"),
-            (lambda: q(flat, b, counts=counts, amax=amax, column_sum=sums), Status.E_RANK, "a: it has 3 modes: groups, rows, columns"),
+            (lambda: p(deep, b, bias=bias, offsets=offsets), Status.E_RANK, "a: it has 3 modes, and the product takes 2: rows, columns"),
+            (lambda: q(flat, b, counts=counts, amax=amax, column_sum=sums), Status.E_RANK, "a: it has 2 modes, and the product takes 3: groups, rows, columns"),
             (lambda: q(deep, b, counts=counts, amax=amax, column_sum=sums, expected_m=-1), Status.E_ARGUMENT, ".expected_m is -1: 0 or more"),
             (lambda: product(n, k, groups=2), Status.E_ARGUMENT, ".groups is 2: then .grouped is contiguous or masked"),
             (lambda: sett.Product.of(deep[:3], b, grouped="masked"), Status.E_SHAPE, "of: b is groups of 4, and another tensor of 3"),
@@ -263,12 +299,47 @@ class Results(Case):
         p = sett.Product.of(a, b, device=sett.CPU, engine=engine(), max_m=10)
         self.same(p(a, b), exact(a, b))
         self.same(p(a[:, :4], b), exact(a[:, :4], b))
-        with self.refused(Status.E_RANK, "a: it has 3 modes: products, rows, columns"):
+        with self.refused(Status.E_RANK, "a: it has 2 modes, and the product takes 3: products, rows, columns"):
             p(a[0], b[0])
-        with self.refused(Status.E_SHAPE, "b: it is 24 x 32 of another number of products"):
+        with self.refused(Status.E_SHAPE, "b: it has 2 products, and the product 3: batch"):
             p(a, b[:2])
+        shared = np.lib.stride_tricks.as_strided(b[0], b.shape, (0, *b[0].strides))
+        with self.refused(Status.E_SHAPE, "b: its products lie 0 elements apart: of one b that all share the product has no batch, and M is the rows of all"):
+            p(a, shared)
+        with self.refused(Status.E_RANK, "products, rows, columns; of one b that all share the product has no batch, and M is the rows of all"):
+            p(a, b[0])
+        with self.refused(Status.E_SHAPE, "of: b has strides (0, 32, 1): of one b that all share no batch, and M is the rows of all: a.reshape(-1, K), and b of two modes"):
+            sett.Product.of(a, shared, device=sett.CPU, engine=engine())
         with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
             sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
+
+    def test_aux_of_batches_lies_as_out_does(self):
+        a, b = some(2, 7, 32), some(2, 24, 32)
+        p = product(24, 32, max_m=7, batch=2, aux=1)
+        out, aux = (np.zeros((2, 7, 24), "f2")[:, :3] for _ in range(2))
+        p(a[:, :3], b, out, aux=aux)
+        self.same(out, exact(a[:, :3], b)), np.testing.assert_array_equal(aux, out)
+        with self.refused(Status.E_SHAPE, "aux: its products lie 72 elements apart, and those of the problem 168: max_m rows, 7, as those of out do"):
+            p(a[:, :3], b, out, aux=np.zeros((2, 3, 24), "f2"))
+
+    def test_of_says_what_it_does_not_take(self):
+        a, b = some(4, 32), some(16, 32)
+        packed, sw = sett.pack_weights(np.zeros((16, 16), "u1"), np.ones((16, 1), "f2"), dtype="f16")
+        for given in ((packed, {"b": "i4", "sw": sw}), (packed, {"b": "i4"}), (b, {"group": 64})):
+            with self.refused(Status.E_ARGUMENT, "sett.Product.of: packed weights do not say N and K: sett.Product(n, k, dtype, b=..., group=..., zeros=...) takes them"):
+                sett.Product.of(a, given[0], engine=engine(), **given[1])
+        with self.refused(Status.E_ARGUMENT, "sett.Product.of: bias is a tensor: of a, b, out and r it takes how they lie; bias is an operand of the call, and bias=1 says that there is one"):
+            sett.Product.of(a, b, engine=engine(), bias=some(16))
+
+    def test_views_say_what_they_are_and_out_is_needed_where_none_can_be_made(self):
+        a, b = np.zeros((4, 32), "u2"), np.zeros((16, 32), "u2")
+        self.assertEqual((sett.view(a, "bf16").shape, sett.view(a, "bf16").dtype), ((4, 32), "bf16"))
+        self.assertEqual((sett.view(a.view("u1"), "i4").shape, sett.view(a, "f8E4M3FN").dtype), ((4, 128), "f8E4M3FN"))
+        p = product(16, 32, d="bf16")
+        with self.refused(Status.E_BIND, "out is needed: numpy has no bf16: sett.view of an array of u2 is one"):
+            p(a.view("f2"), b.view("f2"))
+        out = sett.view(np.empty((4, 16), "u2"), "bf16")
+        self.assertIs(p(a.view("f2"), b.view("f2"), out), out)
 
     def test_of_takes_types_from_tensors(self):
         a, b, out, r = some(4, 32), some(16, 32), np.empty((4, 16), "f4"), some(4, 16, dtype="f4")
@@ -381,8 +452,8 @@ class Refused(Case):
         p, a, b, out = product(48, 64), some(5, 64), some(48, 64), np.empty((5, 48), "f2")
         for status, operands, named, text in (
             (Status.E_DTYPE, (a.astype("f4"), b), {}, "sett.Product: a: it is of f32, and the product takes f16"),
-            (Status.E_RANK, (a[0], b), {}, "a: it has 2 modes: rows, columns"),
-            (Status.E_RANK, (a, b[0]), {}, "b: it has 1 modes, and the product takes 2: rows, columns"),
+            (Status.E_RANK, (a[0], b), {}, "a: it has 1 mode, and the product takes 2: rows, columns"),
+            (Status.E_RANK, (a, b[0]), {}, "b: it has 1 mode, and the product takes 2: rows, columns"),
             (Status.E_SHAPE, (a[:, :32], b), {}, "a: it is 5 x 32, and the product takes 5 x 64"),
             (Status.E_SHAPE, (a, b[:40]), {}, "b: it is 40 x 64, and the product takes 48 x 64"),
             (Status.E_SHAPE, (a, b, out[:4]), {}, "out: it is 4 x 48, and the product takes 5 x 48"),
@@ -393,7 +464,7 @@ class Refused(Case):
             (Status.E_BIND, (a, b), {"sa": out}, "sa: it is given, and the product is without scaled=1"),
             (Status.E_BIND, (a, 3), {}, "b: it is no tensor"),
             (Status.E_BIND, (None, b), {}, "a and b are tensors"),
-            (Status.E_BIND, (sett.view(a, "f16"), b), {}, "out is needed: no tensor of f16 can be made of View's framework"),
+            (Status.E_BIND, (sett.view(a, "f16"), b), {}, "out is needed: a is a sett.View, and only of PyTorch, NumPy and CuPy is one made"),
         ):
             with self.subTest(text), self.refused(status, text):
                 p(*operands, **named)
@@ -414,6 +485,15 @@ class Refused(Case):
             sett.Product.of(some(5, 128)[:, ::2], b, engine=engine())
         with self.refused(Status.E_RANK, "of: b has 1 modes"):
             sett.Product.of(a, b[0], engine=engine())
+
+    def test_a_manifest_names_the_family_as_linkers_name_the_library(self):
+        with tempfile.TemporaryDirectory() as folder, sett.Engine(cache_dir="", no_gpu=True) as e:
+            path = os.path.join(folder, "k.warm")
+            with open(path, "w") as f:
+                f.write("family libsett-kernels.so sett_product_family\n dtype = bf16\n n = 64\n k = 64\n")
+            found = e.keys(path, targets="sm_80")  # the wheel has libsett-kernels.so.0 alone
+            self.assertTrue(found)
+            self.assertEqual([event.error for event in found if event.error], [])
 
     def test_a_sealed_engine_has_what_a_pack_of_its_kernels_has(self):
         with sett.Engine(cache_dir="", no_gpu=True, sealed=True) as e:

@@ -64,7 +64,7 @@ static void check_product(const problem *p, const planned *have)
         .lda = (int64_t)x[A].stride[!!o->a_major], .ldb = (int64_t)x[B].stride[!!o->b_major], .ldr = (int64_t)x[R].stride[0], .ldd = (int64_t)x[C].stride[0],
         .batch_a = (int64_t)x[A].stride[2], .batch_b = (int64_t)x[B].stride[2], .batch_r = (int64_t)x[R].stride[2], .batch_d = (int64_t)x[C].stride[2]};
     planned own = have ? *have : prepare(&asked, (int)p->m);
-    const sett_product_operands operands = {.size = sizeof operands, .a = x[A].buf.data, .b = x[B].buf.data, .r = x[R].buf.data, .d = x[C].buf.data, .sa = sa, .sb = sb};
+    const sett_product_operands operands = {.size = sizeof operands, .a = x[A].buf.data, .b = x[B].buf.data, .r = o->residual ? x[R].buf.data : NULL, .d = x[C].buf.data, .sa = o->scaled ? sa : NULL, .sb = o->scaled ? sb : NULL};
     run_plan(&own, (int)p->m, &operands);
     check_result(p, &x[C]);
     if (!have)
@@ -499,7 +499,15 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_F8E5M2, .n = 8, .k = 8, .block_scales = 1, .batch = 2}, 1, ".block_scales is 1: then .batch is 0"},
     {{.dtype = SETT_F8E5M2, .n = 16, .k = 272, .block_scales = 1, .ldsb = 2}, 1, ".ldsb is 2: at least 3, or 0 for that"},
     {{.dtype = SETT_F8E5M2, .n = 16, .k = 24, .block_scales = 1}, 1,
-        ".block_scales is 1: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long"},
+        ".block_scales is 1: .lda is 24, 24 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .ldb = 100}, 1, ".block_scales is 1: .ldb is 100, 100 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 20, .k = 32, .block_scales = 1, .ldd = 24}, 1, ".block_scales is 1: .n is 20, 40 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .residual = 1, .ldr = 20}, 1, ".block_scales is 1: .ldr is 20, 40 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .terms.aux = 1, .ldaux = 17}, 1, ".block_scales is 1: .ldaux is 17, 34 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .a_major = 1}, 1, ".block_scales is 1: then .a_major is 0"},
+    {{.dtype = SETT_F8E5M2, .n = 16, .k = 32, .block_scales = 1, .ldb = INT64_C(1) << 31}, 1, ".block_scales is 1: .ldb is 2147483648: at most 2147483647 then"},
+    {{.dtype = SETT_F16, .d = SETT_F16, .n = 16, .k = 32, .terms.quantise = 1}, 1, ".quantise is 1: .d is f8E4M3FN, f8E5M2 or i8 then, and not f16"},
+    {{.dtype = SETT_I8, .d = SETT_I32, .n = 16, .k = 32, .terms.bias = 1}, 1, ".d is i32: with .bias it is a float, or i8"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
@@ -521,6 +529,52 @@ START_TEST(refused)
     snprintf(want, sizeof want, "sett_product_prepare: %s", bad[_i].text);
     ck_assert_str_eq(err.text, want);
     ck_assert(!plan && !bytes);
+}
+END_TEST
+
+/* Advice about registers is for who can change the body. Of a product's own kernels it is no warning. */
+typedef struct advice { int warnings, informed; } advice;
+static void hear_advice(void *user, sett_log_level level, const char *component, const char *message)
+{
+    advice *h = user;
+    if (!strcmp(component, "compile") && strstr(message, "registers: a thread's values take about "))
+        *(level == SETT_LOG_WARNING ? &h->warnings : &h->informed) += 1;
+}
+
+START_TEST(advice_about_ready_kernels)
+{
+    advice h = {0};
+    sett_engine *e;
+    sett_product *plan;
+    size_t bytes;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear_advice, .user = &h, .log_level = SETT_LOG_INFO};
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 64, .k = 64, .terms = {.aux = 1, .clamp = 1}, .batch = 2};
+    ck_assert(!sett_engine_open(&e, &eo, &err));
+    ck_assert_msg(!sett_product_prepare(e, SETT_CPU, &p, 64, &plan, &bytes, &err), "%s", err.text);
+    ck_assert_int_eq(h.warnings, 0);
+    ck_assert_int_gt(h.informed, 0);
+    sett_product_free(plan);
+    sett_engine_close(e);
+}
+END_TEST
+
+START_TEST(sizes_that_are_none)
+{
+    static const size_t bad_sizes[] = {7, 16, sizeof(sett_product_problem) - 1};
+    char want[120];
+    for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++) {
+        const sett_product_problem p = {.size = bad_sizes[i], .dtype = SETT_BF16, .n = 64, .k = 64};
+        ck_assert_int_eq(sett_product_kernels(&p, NULL, NULL, &err), -1);
+        snprintf(want, sizeof want, "sett_product_kernels: .size is %zu: sizeof(sett_product_problem), %zu", bad_sizes[i], sizeof p);
+        ck_assert_str_eq(err.text, want);
+    }
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 64, .k = 64};
+    planned x = prepare(&p, 4);
+    const sett_product_operands o = {.size = 7};
+    ck_assert_int_eq(sett_product_run(x.plan, 1, &o, x.workspace, x.bytes, r.stream, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_product_run: .size is 7: sizeof(sett_product_operands), %zu", sizeof o);
+    ck_assert_str_eq(err.text, want);
+    drop_plan(&x);
 }
 END_TEST
 
@@ -569,6 +623,52 @@ START_TEST(refused_at_a_run)
 }
 END_TEST
 
+/* What the problem has not is refused, and not ignored; nor is a clamp taken that nothing is within. */
+START_TEST(operands_that_the_problem_has_not)
+{
+    char some[16];
+    float *f = (float *)some;
+    const int32_t *table = (const int32_t *)some;
+    const sett_product_problem plain = {.size = sizeof plain, .dtype = SETT_BF16, .n = 64, .k = 64}, clamped = {.size = sizeof clamped, .dtype = SETT_BF16, .n = 64, .k = 64, .terms.clamp = 1};
+    planned x = prepare(&plain, 8), y = prepare(&clamped, 8);
+#define WITH(...) {.size = sizeof(sett_product_operands), .a = some, .b = some, .d = some, __VA_ARGS__}
+    const struct { const planned *of; sett_product_operands o; const char *text; } of[] = {{&x, WITH(.r = some), ".r is given, and .residual is 0"},
+        {&x, WITH(.sb = f), ".sb is given, and .scaled and .block_scales are 0"}, {&x, WITH(.sw = some), ".sw is given, and .b is not of packed weights"},
+        {&x, WITH(.offsets = table), ".offsets is given, and .grouped is 0"}, {&x, WITH(.counts = table), ".counts is given, and .grouped is 0"}, {&x, WITH(.bias = some), ".bias is given, and .terms.bias is 0"},
+        {&x, WITH(.amax = f), ".amax is given, and .terms.amax is 0"}, {&x, WITH(.alpha = 0.5f), ".alpha is 0.5, and .terms.alpha is 0"}, {&x, WITH(.cap = 30), ".cap is 30, and .terms.softcap is 0"},
+        {&x, WITH(.high = 1), ".high is 1, and .terms.clamp is 0"}, {&y, WITH(.low = 2, .high = 1), ".low is 2, and .high is 1: .low is not above .high"},
+        {&y, WITH(.low = NAN, .high = 1), ".low is nan, and .high is 1: .low is not above .high"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char want[120];
+        snprintf(want, sizeof want, "sett_product_run: %s", of[i].text);
+        ck_assert_int_eq(sett_product_run(of[i].of->plan, 1, &of[i].o, of[i].of->workspace, of[i].of->bytes, r.stream, &err), SETT_E_ARGUMENT);
+        ck_assert_str_eq(err.text, want);
+    }
+    drop_plan(&x), drop_plan(&y);
+}
+END_TEST
+
+/* Where no stride is given AUX of a batch begins where its D does: max_m rows, not m, from one to the next. */
+START_TEST(aux_lies_as_d_does)
+{
+    enum { M = 3, MAX_M = 5, BATCH = 2, N = 8, K = 8, EVERY = BATCH * MAX_M * N };
+    float ones[BATCH * N * K], d[EVERY] = {0}, aux[EVERY] = {0};
+    for (int i = 0; i < BATCH * N * K; i++)
+        ones[i] = 1;
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F32, .n = N, .k = K, .batch = BATCH, .terms.aux = 1};
+    planned x = prepare(&p, MAX_M);
+    const sett_product_operands o = {.size = sizeof o, .a = floats_at(ones, BATCH * MAX_M * K), .b = floats_at(ones, BATCH * N * K), .d = floats_at(d, EVERY), .aux = floats_at(aux, EVERY)};
+    run_plan(&x, M, &o);
+    ck_assert(!sett_memcpy(r.e, r.stream, d, o.d, sizeof d) && !sett_memcpy(r.e, r.stream, aux, o.aux, sizeof aux) && !sett_sync(r.e, r.stream));
+    for (int i = 0; i < EVERY; i++)
+        ck_assert_msg(d[i] == (i / N % MAX_M < M ? K : 0) && aux[i] == d[i], "element %d: D has %g, and AUX %g", i, (double)d[i], (double)aux[i]);
+    const void *mem[] = {o.a, o.b, o.d, o.aux};
+    for (int i = 0; i < 4; i++)
+        sett_free(r.e, r.stream.device, (void *)(uintptr_t)mem[i]);
+    drop_plan(&x);
+}
+END_TEST
+
 Suite *product_suite(void)
 {
     Suite *s = suite_create("product");
@@ -590,7 +690,11 @@ Suite *product_suite(void)
     tcase_add_test(t, batches);
     tcase_add_test(t, extents_of_0);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(t, sizes_that_are_none);
+    tcase_add_test(t, advice_about_ready_kernels);
     tcase_add_test(t, refused_at_a_run);
+    tcase_add_test(t, operands_that_the_problem_has_not);
+    tcase_add_test(t, aux_lies_as_d_does);
     suite_add_tcase(s, t);
     return s;
 }

@@ -161,7 +161,7 @@ START_TEST(against_plain_c)
     const sett_product_problem p = {.size = sizeof p, .dtype = s->a, .b = s->b, .d = s->d, .n = N, .k = K, .scaled = s->scaled, .swiglu = s->swiglu, .residual = s->residual, .promote = s->promote,
         .grouped = g.way, .groups = GROUPS, .lda = (int64_t)a.stride[0], .ldb = (int64_t)b.stride[0], .ldr = (int64_t)res.stride[0], .ldd = (int64_t)d.stride[0],
         .batch_a = masked ? (int64_t)a.stride[2] : 0, .batch_b = (int64_t)b.stride[2], .batch_r = masked ? (int64_t)res.stride[2] : 0, .batch_d = masked ? (int64_t)d.stride[2] : 0};
-    sett_product_operands o = {.size = sizeof o, .a = a.buf.data, .b = b.buf.data, .r = res.buf.data, .d = d.buf.data, .sa = sa, .sb = sb};
+    sett_product_operands o = {.size = sizeof o, .a = a.buf.data, .b = b.buf.data, .r = s->residual ? res.buf.data : NULL, .d = d.buf.data, .sa = s->scaled ? sa : NULL, .sb = s->scaled ? sb : NULL};
     give_table(&g, &o);
     sett_product *plan = has_wgmma() ? prepare(&p, masked ? g.m : g.m + 7) : NULL;
     unsigned char *first = malloc(d.bytes);
@@ -380,15 +380,16 @@ END_TEST
 
 #define GROUPED(way_, groups_, n_, k_, ...) {.size = sizeof(sett_product_problem), .n = n_, .k = k_, .grouped = (sett_grouped)(way_), .groups = groups_, __VA_ARGS__}
 enum { NONE = SETT_GROUPED_NONE, CONTIGUOUS = SETT_GROUPED_CONTIGUOUS, MASKED = SETT_GROUPED_MASKED };
-static const char lies[] = ".grouped is masked: then .a_major and .b_major are 0, .align is 16, rows of A, B, R, AUX and D lie at multiples of 16 bytes, and those of D are such a multiple long";
 static const struct { sett_product_problem p; const char *text; } bad[] = {{GROUPED(NONE, 2, 16, 16, .dtype = SETT_BF16), ".groups is 2: then .grouped is contiguous or masked"},
     {GROUPED(CONTIGUOUS, 0, 16, 16, .dtype = SETT_BF16), ".groups is 0: from 1 to 65535"}, {GROUPED(MASKED, 65536, 16, 16, .dtype = SETT_BF16), ".groups is 65536: from 1 to 65535"},
     {GROUPED(3, 0, 16, 16, .dtype = SETT_BF16), ".grouped is 3: from 0 to 2"}, {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .batch = 2), ".grouped is contiguous: then .batch is 0"},
     {GROUPED(MASKED, 2, 16, 0, .dtype = SETT_BF16), ".grouped is masked: then .k is 1 or more"},
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_F32), ".grouped is masked: .dtype is f16, bf16, f8E4M3FN, f8E5M2 or i8 then, and not f32"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_I8), ".grouped is contiguous: .d is a float then, or i8 with .quantise, and not i32"},
-    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), lies}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), lies}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_a = 100), lies},
-    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), lies}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: at least 64, or 0 for 64"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), ".grouped is masked: then .b_major is 0"}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), ".grouped is masked: .ldd is 12, 24 bytes: a multiple of 16 then"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_a = 100), ".grouped is masked: .batch_a is 100, 200 bytes: a multiple of 16 then"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), ".grouped is masked: .align is 8: 16 then, or 0"}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: at least 64, or 0 for 64"},
+    {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .b = SETT_I4), ".b is i4 of .dtype bf16, packed weights: then .grouped is 0"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .batch_b = -16), ".batch_b is -16: at least 0, or 0 for 256"}};
 
 START_TEST(refused)
@@ -421,13 +422,64 @@ START_TEST(refused_at_a_run)
         sett_product *plan = prepare(&p, 8);
         sett_product_operands o = {.size = sizeof o, .a = some, .b = some, .d = some, .offsets = way == SETT_GROUPED_MASKED ? where : NULL, .counts = way == SETT_GROUPED_MASKED ? NULL : where};
         ck_assert_int_eq(sett_product_run(plan, 8, &o, NULL, 0, r.stream, &err), SETT_E_ARGUMENT);
+        ck_assert_str_eq(err.text, way == SETT_GROUPED_MASKED ? "sett_product_run: .offsets is given, and .grouped is masked" : "sett_product_run: .offsets is NULL");
+        o.offsets = NULL;
+        ck_assert_int_eq(sett_product_run(plan, 8, &o, NULL, 0, r.stream, &err), SETT_E_ARGUMENT);
         ck_assert_str_eq(err.text, way == SETT_GROUPED_MASKED ? "sett_product_run: .counts is NULL" : "sett_product_run: .offsets is NULL");
-        o.counts = o.offsets = where, o.expected_m = -1;
+        o.offsets = way == SETT_GROUPED_MASKED ? NULL : where, o.counts = way == SETT_GROUPED_MASKED ? where : NULL, o.expected_m = -1;
         ck_assert_int_eq(sett_product_run(plan, 8, &o, NULL, 0, r.stream, &err), SETT_E_ARGUMENT);
         ck_assert_str_eq(err.text, "sett_product_run: .expected_m is -1: 0 or more");
         ck_assert_int_eq(sett_product_run(plan, 0, &o, NULL, 0, r.stream, &err), SETT_OK); /* nothing is launched */
         sett_product_free(plan);
     }
+}
+END_TEST
+
+/* On the CPU engine, where the host has it, a table of rows that are none of A's is refused. */
+START_TEST(tables_that_are_wrong)
+{
+    static const struct { sett_grouped way; int32_t table[4]; const char *text; } of[] = {{SETT_GROUPED_CONTIGUOUS, {0, 2, 5, 9}, ".offsets[3] is 9: from .offsets[2], 5, to m, 8"},
+        {SETT_GROUPED_CONTIGUOUS, {0, 4, 3, 8}, ".offsets[2] is 3: from .offsets[1], 4, to m, 8"}, {SETT_GROUPED_CONTIGUOUS, {-1, 4, 5, 8}, ".offsets[0] is -1: from 0 to m, 8"},
+        {SETT_GROUPED_CONTIGUOUS, {9, 9, 9, 9}, ".offsets[0] is 9: from 0 to m, 8"}, {SETT_GROUPED_MASKED, {8, 9, 0}, ".counts[1] is 9: from 0 to m, 8"},
+        {SETT_GROUPED_MASKED, {8, 0, -2}, ".counts[2] is -2: from 0 to m, 8"}, {SETT_GROUPED_CONTIGUOUS, {3, 3, 4, 7}, NULL}, {SETT_GROUPED_MASKED, {8, 0, 3}, NULL}};
+    static uint16_t a[3 * 10 * 16], b[3 * 16 * 16], d[3 * 10 * 16]; /* masked ones lie 10 rows apart */
+    for (size_t i = 0; r.stream.device == SETT_CPU && i < sizeof of / sizeof *of; i++) {
+        const bool masked = of[i].way == SETT_GROUPED_MASKED;
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 16, .k = 16, .grouped = of[i].way, .groups = 3};
+        sett_product *plan = prepare(&p, 10);
+        const sett_product_operands o = {.size = sizeof o, .a = a, .b = b, .d = d, .offsets = masked ? NULL : of[i].table, .counts = masked ? of[i].table : NULL};
+        char want[120];
+        snprintf(want, sizeof want, "sett_product_run: %s", of[i].text ? of[i].text : "");
+        ck_assert_int_eq(sett_product_run(plan, 8, &o, NULL, 0, r.stream, &err), of[i].text ? SETT_E_ARGUMENT : SETT_OK);
+        ck_assert(!of[i].text || !strcmp(err.text, want));
+        sett_product_free(plan);
+    }
+}
+END_TEST
+
+/* Where no stride is given AUX of a masked group begins where its D does: max_m rows, not m, from one to the next. */
+START_TEST(aux_lies_as_d_does)
+{
+    enum { M = 5, MAX_M = 9, GROUPS_OF = 3, EVERY = GROUPS_OF * MAX_M * N };
+    static const int32_t counts[] = {5, 1, 4};
+    const size_t bytes = EVERY * 2;
+    if (!has_wgmma())
+        return;
+    char *a = random_bytes(GROUPS_OF * MAX_M, K, SETT_BF16), *b = random_bytes(GROUPS_OF * N, K, SETT_BF16), *d = zeros(bytes), *aux = zeros(bytes);
+    int32_t *table = on_device(counts, sizeof counts);
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = N, .k = K, .grouped = SETT_GROUPED_MASKED, .groups = GROUPS_OF, .terms = {.aux = 1}};
+    sett_product *plan = prepare(&p, MAX_M);
+    const sett_product_operands o = {.size = sizeof o, .a = a, .b = b, .d = d, .aux = aux, .counts = table};
+    run_plan(plan, M, &o);
+    uint16_t got[2][EVERY];
+    from_device(got[0], d, bytes), from_device(got[1], aux, bytes);
+    ck_assert(!memcmp(got[0], got[1], bytes));
+    for (int i = 0; i < EVERY; i += N)
+        ck_assert_msg(!got[0][i] == (i / N % MAX_M >= counts[i / N / MAX_M]), "row %d", i / N);
+    void *mem[] = {a, b, d, aux, table};
+    for (int i = 0; i < 5; i++)
+        sett_free(r.e, r.stream.device, mem[i]);
+    sett_product_free(plan);
 }
 END_TEST
 
@@ -445,6 +497,8 @@ Suite *product_groups_suite(void)
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, other_targets);
     tcase_add_test(t, refused_at_a_run);
+    tcase_add_test(t, tables_that_are_wrong);
+    tcase_add_test(t, aux_lies_as_d_does);
     suite_add_tcase(s, t);
     return s;
 }

@@ -7,6 +7,7 @@
 #include <sett/kernels.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST = 64 };
 typedef struct heard {
@@ -52,6 +53,47 @@ static heard keys_of(sett_engine *e, const char *object, const char *text, const
     ck_assert_msg(!sett_family_keys(e, manifest(object, text), &o, hear, &h, &err), "%s", err.text);
     return h;
 }
+
+/* ---- where an object is ---------------------------------------------------------------------------------- */
+static sett_status keys_of_text(sett_engine *e, const char *text, heard *h, sett_error *why)
+{
+    const sett_warm_options o = {.size = sizeof o, .targets = "sm_80"};
+    *h = (heard){0};
+    write_file(in_root("k.warm"), text, strlen(text), 0600);
+    return sett_family_keys(e, in_root("k.warm"), &o, hear, h, why);
+}
+
+/* As in a wheel, or a package without what only linkers need: the library has no name but that of its version. */
+START_TEST(a_library_by_the_name_of_its_version)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    static heard h;
+    sett_error why = {0};
+    sett_engine *e = open_engine();
+    ck_assert(sett__beside("test-family.so", from, sizeof from));
+    snprintf(to, sizeof to, "%s", in_root("only.so.0"));
+    ck_assert(!symlink(from, to));
+    static const char *const texts[] = {"family only.so several_family\n columns = 8\n", "family ./only.so several_family\n columns = 8\n"};
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(!keys_of_text(e, texts[i], &h, &why) && h.n > 0 && !h.failed, "%s", why.text);
+    sett_engine_close(e);
+}
+END_TEST
+
+START_TEST(every_place_where_a_library_was_looked_for)
+{
+    char beside[PATH_MAX];
+    static heard h;
+    sett_error why = {0};
+    sett_engine *e = open_engine();
+    sett__beside("none.so", beside, sizeof beside);
+    ck_assert_int_eq(keys_of_text(e, "family none.so some_family\n", &h, &why), SETT_E_IO);
+    ck_assert_msg(strstr(why.text, "k.warm:1: none.so is not there: looked for ") && strstr(why.text, "/none.so, ") && strstr(why.text, "/none.so.0, ") && strstr(why.text, beside), "%s", why.text);
+    ck_assert_int_eq(keys_of_text(e, "family x/none.so some_family\n", &h, &why), SETT_E_IO);
+    ck_assert_msg(strstr(why.text, "x/none.so is not there: looked for ") && strstr(why.text, "/x/none.so.0") && !strstr(why.text, beside), "%s", why.text);
+    sett_engine_close(e);
+}
+END_TEST
 
 /* ---- families ------------------------------------------------------------------------------------------ */
 START_TEST(each_kernel_of_a_combination)
@@ -207,4 +249,4 @@ START_TEST(products_that_cannot_be)
 }
 END_TEST
 
-SUITE_IN_ROOT(warm_several, each_kernel_of_a_combination, combinations_that_fail, endless, products_of_a_model, products_that_cannot_be)
+SUITE_IN_ROOT(warm_several, a_library_by_the_name_of_its_version, every_place_where_a_library_was_looked_for, each_kernel_of_a_combination, combinations_that_fail, endless, products_of_a_model, products_that_cannot_be)

@@ -228,6 +228,34 @@ START_TEST(packing_refused)
     ck_assert_str_eq(err.text, "sett_product_pack_weights: zeros is given, and .zeros is 0");
     ck_assert_int_eq(sett_product_pack_weights(NULL, some, some, some, some, some, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_product_pack_weights: there are no weights");
+    const sett_weights short_one = {.size = 7}, no_b = {.size = sizeof no_b, .dtype = SETT_BF16, .n = 8, .k = 8};
+    char want[120];
+    snprintf(want, sizeof want, "sett_product_pack_weights: the weights' .size is 7: sizeof(sett_weights), %zu", sizeof w);
+    ck_assert_int_eq(sett_product_pack_weights(&short_one, some, some, NULL, some, some, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(sett_product_pack_weights(&no_b, some, some, NULL, some, some, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_product_pack_weights: .b is not given: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN");
+}
+END_TEST
+
+/* Zero points of i4 are up to 16, of bytes too; of i8 a byte is always one. */
+START_TEST(zero_points_refused)
+{
+    enum { ROWS = 4, DEEP = 48 };
+    sett_weights w = {.size = sizeof w, .dtype = SETT_BF16, .b = SETT_I4, .n = ROWS / 2, .k = DEEP, .group = 16, .zeros = 1, .swiglu = 1};
+    char some[8192] = {0}, to[8192];
+    unsigned char zeros[ROWS * 3] = {16, 0, 1, [8] = 17, [10] = 255};
+    ck_assert_int_eq(sett_product_pack_weights(&w, some, some, zeros, to, some + 4096, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_product_pack_weights: zeros of row 2, group 2 is 17: from 0 to 16");
+    zeros[8] = zeros[10] = 16;
+    ck_assert_msg(!sett_product_pack_weights(&w, some, some, zeros, to, some + 4096, &err), "%s", err.text);
+    w.b = SETT_I8, zeros[10] = 255;
+    char bytes[ROWS * DEEP] = {0};
+    size_t n, n_scales;
+    ck_assert(!sett_product_weights_bytes(&w, &n, &n_scales, &err));
+    char *packed = malloc(n), *scales = malloc(n_scales);
+    ck_assert_msg(!sett_product_pack_weights(&w, bytes, some, zeros, packed, scales, &err), "%s", err.text);
+    free(packed), free(scales);
 }
 END_TEST
 
@@ -621,6 +649,7 @@ Suite *weights_suite(void)
     tcase_add_test(t, orders);
     tcase_add_loop_test(t, weights_refused, 0, sizeof bad_weights / sizeof *bad_weights);
     tcase_add_test(t, packing_refused);
+    tcase_add_test(t, zero_points_refused);
     tcase_add_loop_test(t, options_refused, 0, sizeof bad / sizeof *bad);
     tcase_add_loop_test(t, products_of_weights, 0, sizeof tiles / sizeof *tiles);
     tcase_add_loop_test(t, products_by_warps, 0, sizeof by_warps / sizeof *by_warps);

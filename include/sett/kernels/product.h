@@ -35,9 +35,11 @@
 extern "C" {
 #endif
 
-/* Strides are in elements, up to 2^31; 0: rows lie beside each other. With max_m rows R and AUX span less
- * than 2^31 elements. Extents: of N and K 0 gives an empty result, or
- * sums of 0.
+/* Strides are in elements, up to 2^31; 0: rows lie beside each other. They are of the problem, not of a run:
+ * what is 0 is filled in for max_m rows, so where a run has fewer, products of a batch, masked groups and
+ * columns of .a_major still lie as if it had max_m. Only vectors (SA, AMAX ...) and SA of .block_scales lie
+ * by the m of the run. With max_m rows R and AUX span less than 2^31 elements. Extents: of N and K 0 gives
+ * an empty result, or sums of 0.
  * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
  * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
  * on M; results are still the same from run to run, but for the last bits of .row_sum and .column_sum. */
@@ -71,15 +73,17 @@ typedef struct sett_product_problem {
                            * have it, for operands that lie as .block_scales says */
     int groups;           /* of .grouped: how many, 1 to 65535 */
     int align; /* bytes that operands and D begin at, or an element's: a power of two up to 16; 0: 16 */
-    int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next */
+    int64_t lda, ldb, ldr, ldd, ldaux;          /* from one row to the next; of .a_major and .b_major from
+                                                 * one column to the next: .lda 0 is max_m then */
     int64_t ldsb;                               /* the same of SB, of .block_scales */
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product, or group's matrix, to the next; 0: behind
-                                                 * each other, of A, R and D with max_m rows each */
+                                                 * each other, of A, R and D with max_m rows each, also
+                                                 * where a run has fewer. AUX always lies so, ldaux max_m */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
     /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
-     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major and .batch
-     * are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Kernels are sett_gemm_wgmma's
-     * where all lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows. */
+     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major, .batch and
+     * .grouped are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Kernels are
+     * sett_gemm_wgmma's where all lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows. */
     int group;     /* weights along K that have a scale: 16, 32, or a multiple of 64; 0: 128; -1: all of K */
     int zeros;     /* 1: of i4 and i8: zero points too */
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
@@ -123,14 +127,16 @@ typedef struct sett_product sett_product;
  * sett_product_kernels, sett_kernels_compile, sett_prepare. */
 SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_product_problem *, int max_m,
     sett_product **plan, size_t *workspace_bytes, sett_error *or_null);
-/* The operands of a run, on the device. */
+/* The operands of a run, on the device. What the problem has not is NULL, and a number of a term that it has
+ * not 0. */
 typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual */
     void *d;
-    const float *sa, *sb;    /* of .scaled: M and N, of batches and groups one behind the other, as bias, aux
-                              * and amax: m rows each. Of .block_scales (M,ceil(K/128)):(1,ldsa) and
-                              * (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as many rows more, up's */
+    const float *sa, *sb;    /* of .scaled: m and N, of batches and groups one behind the other, as are bias,
+                              * amax, and sums and maxima of rows and columns. Of .block_scales
+                              * (m,ceil(K/128)):(1,ldsa) and (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as
+                              * many rows more, up's */
     const float *s, *qs;     /* of .scale and .quantise */
     const void *bias;
     void *aux;
@@ -146,8 +152,10 @@ typedef struct sett_product_operands {
     const void *sw; /* of packed weights: their scales, and zero points */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
- * SETT_E_ARGUMENT: m is less than 0 or more than max_m, an operand is missing, the workspace is too small or
- * not aligned, .expected_m is less than 0. Else errors of sett_launch_n. */
+ * SETT_E_ARGUMENT: m is less than 0 or more than max_m; an operand is missing, or is given and the problem
+ * has it not; .low is above .high; the workspace is too small or not aligned; .expected_m is less than 0; on
+ * the CPU engine, whose memory the host reads: .offsets fall, or .offsets or .counts are not 0 to m. Else
+ * errors of sett_launch_n. */
 SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_product_operands *,
     void *workspace, size_t workspace_bytes, sett_stream, sett_error *or_null);
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */

@@ -20,7 +20,8 @@ extern "C" {
 /* How weights, scales and zero points lie that are to be packed. `groups` is ceil(K / .group), and scales
  * are of type .sw.
  * ROWS: weights (N,K), each row contiguous and of whole bytes, elements of 4 bits the lower half of a byte
- *     first: i4 and i8 are signed, with .zeros unsigned. scales and zeros (N,groups); zeros are bytes.
+ *     first: i4 and i8 are signed, with .zeros unsigned. scales and
+ *     zeros (N,groups); zeros are bytes, of i4 0 to 16: more is refused.
  * GPTQ: of i4, as GPTQ stores them: weights are Int32 (K/8,N), eight along K, the lowest bits first, each
  *     the value + 8, or with .zeros the value; scales (groups,N), zeros Int32 (groups,N/8), each one less
  *     than the zero point. Rows of K are in order (no act-order's g_idx).
@@ -38,7 +39,8 @@ typedef struct sett_weights {
     size_t size;
     sett_dtype dtype; /* of A: f16 or bf16 */
     sett_dtype b;     /* i4, i8, f8E4M3FN, f8E5M2, f4E2M1FN */
-    sett_dtype sw;    /* these as of sett_gemm_wgmma (gemm.h) */
+    sett_dtype sw;    /* these as of sett_gemm_wgmma (gemm.h): 0 is .dtype. Scales are taken as that: those
+                       * of AWQ's and GPTQ's checkpoints, f16, need .dtype f16, or are converted before */
     int group, zeros;
     int n, k;
     int swiglu; /* 1: rows of a gate, then N others, up: weights, scales and zeros have 2 N rows */
