@@ -298,7 +298,7 @@ class Case:
         if p.get("block_scales"):
             self.blocks(m, -(-n // 128) << p.get("swiglu", 0), -(-k // 128))
         if p.get("aux"):
-            self.operands["aux"] = Matrix(xp, beside_of(d), self.shape, p["ldaux"], p["ldaux"] * m, 0, offset)
+            self.operands["aux"] = Matrix(xp, beside_of(d), self.shape, p["ldaux"], p["ldaux"] * drawn.max_m, 0, offset)
         if p.get("amax"):
             self.operands["amax"] = Matrix(xp, "f32", (1, 1) if p["amax"] == 1 else (many or (1,)) + (m,), m)
             self.operands["amax"].put(self.xp.integers(0, 0, self.operands["amax"].view.shape))

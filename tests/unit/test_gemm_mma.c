@@ -429,8 +429,8 @@ START_TEST(a_choice)
         {{.dtype = SETT_BF16}, "sm_80", 128, 128, 64, 4, 4}, {{.dtype = SETT_BF16}, "sm_89", 128, 128, 64, 3, 4}, {{.dtype = SETT_BF16}, "cpu", 128, 128, 64, 4, 4},
         {{.dtype = SETT_BF16, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 64, 128, 4, 4}, {{.dtype = SETT_BF16, .tuning = {.m = 20, .n = 100000}}, "sm_89", 32, 128, 128, 2, 4},
         {{.dtype = SETT_BF16, .tuning = {.m = 64, .n = 4096}}, "sm_80", 64, 32, 64, 4, 4}, {{.dtype = SETT_BF16, .tuning = {.m = 4096, .n = 8}}, "sm_80", 128, 32, 64, 4, 4},
-        {{.dtype = SETT_F32, .swiglu = 1, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 256, 32, 4, 4}, {{.dtype = SETT_F32}, "sm_80", 128, 128, 32, 4, 4},
-        {{.dtype = SETT_F32, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 128, 32, 4, 4}, {{.dtype = SETT_BF16, .swiglu = 1, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 128, 128, 4, 4},
+        {{.dtype = SETT_F32, .swiglu = 1, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 256, 64, 4, 4}, {{.dtype = SETT_F32}, "sm_80", 128, 128, 64, 4, 4},
+        {{.dtype = SETT_F32, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 128, 64, 4, 4}, {{.dtype = SETT_BF16, .swiglu = 1, .tuning = {.m = 1, .n = 4096}}, "sm_80", 16, 128, 128, 4, 4},
         {{.dtype = SETT_BF16, .tuning = {.m = 2147483647, .n = 2147483647}}, "sm_80", 128, 128, 64, 4, 4},
     };
     for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
