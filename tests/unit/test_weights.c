@@ -253,9 +253,9 @@ START_TEST(zero_points_refused)
     char bytes[ROWS * DEEP] = {0};
     size_t n, n_scales;
     ck_assert(!sett_product_weights_bytes(&w, &n, &n_scales, &err));
-    char *packed = malloc(n), *scales = malloc(n_scales);
-    ck_assert_msg(!sett_product_pack_weights(&w, bytes, some, zeros, packed, scales, &err), "%s", err.text);
-    free(packed), free(scales);
+    char *out = malloc(n), *scales = malloc(n_scales);
+    ck_assert_msg(!sett_product_pack_weights(&w, bytes, some, zeros, out, scales, &err), "%s", err.text);
+    free(out), free(scales);
 }
 END_TEST
 
