@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
+enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -80,4 +80,25 @@ void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_ti
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);
+
+/* ---- a plan: product.c; its runs: product_run.c ---- */
+struct sett_product {
+    sett_product_problem p;
+    bool by_tma;
+    int device, max_m, n_kernels, n_tiles; /* n_tiles: of sett_gemm_wgmma, or of sett_gemm_mma; one more is of few rows */
+    size_t workspace;
+    product_facts facts;
+    sett_product_kernel list[SETT_PRODUCT_KERNELS];
+    sett_kernel *kernel[SETT_PRODUCT_KERNELS];
+};
+
+static inline const sett_gemm_wgmma_options *wgmma_of(const sett_product *x, int i)
+{
+    return &x->list[i].options.wgmma;
+}
+
+/* What a run of m rows takes; expected: of groups, .expected_m of its operands. */
+product_way sett__product_way(const struct sett_product *, int m, int expected);
+/* The status; the text of the error is "function: " and what is formatted. */
+SETT_PRINTF(4, 5) sett_status sett__product_fail(sett_error *or_null, sett_status, const char *function, const char *format, ...);
 #endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run of a product: what it is given is checked, a kernel chosen, and its arguments gathered. */
+#include "epilogue.h"
+#include "product.h"
+#include "weights.h"
+#include <limits.h>
+#include <string.h>
+
+enum { ARGUMENTS = 32, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256 };
+
+static const char run_name[] = "sett_product_run";
+
+/* Arguments of a launch, as they are gathered. */
+typedef struct launch {
+    int n;
+    sett_buf buf[ARGUMENTS];
+    sett_launch_arg arg[ARGUMENTS];
+} launch;
+
+/* Of a matrix, and of a vector: kinds of them, 0: one without a mode of kinds. */
+static void add_matrix(launch *l, int kinds, const void *data, sett_dtype t, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
+{
+    sett_buf *b = &l->buf[l->n];
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = kinds ? 3 : 2, .shape = {rows, cols, kinds}, .stride = {major ? 1 : apart, major ? apart : 1, batch}};
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+}
+
+/* Weights and scales as sett_product_pack_weights packs them. */
+static void add_packed(launch *l, const sett_product_problem *p, const sett_product_operands *o)
+{
+    const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
+    sett_buf *b = &l->buf[l->n], *sw = &l->buf[l->n + 1];
+    sett__packed_bufs(&w, o->b, o->sw, b, sw);
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+    l->arg[l->n++] = sett_launch_arg_buf(sw);
+}
+
+static void add_vector(launch *l, int kinds, const void *data, sett_dtype t, int64_t n)
+{
+    sett_buf *b = &l->buf[l->n];
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = kinds ? 2 : 1, .shape = {n, kinds}, .stride = {1, n}};
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+}
+
+static void add_number(launch *l, int has, float x)
+{
+    if (has)
+        l->arg[l->n++] = sett_launch_arg_float(x);
+}
+
+static void add_block_scales(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
+{
+    const int64_t ldsa = o->ldsa ? o->ldsa : (m + SCALES - 1) / SCALES * SCALES, k = product_blocks(p->k), rows_b = product_blocks(p->n) << p->swiglu;
+    add_matrix(l, product_kinds_a(p), o->sa, SETT_F32, m, k, ldsa, ldsa * k, 1);
+    add_matrix(l, product_kinds_b(p), o->sb, SETT_F32, rows_b, k, p->ldsb, p->ldsb * rows_b, 0);
+}
+
+/* In the order of gemm.h. AUX lies as D does where nothing is said: max_m rows from one product, or group, to the next. */
+static void add_terms(launch *l, const sett_product_problem *p, int m, int max_m, const sett_product_operands *o)
+{
+    const sett_gemm_terms *t = &p->terms;
+    const int kinds = product_kinds_a(p);
+    add_number(l, t->alpha, o->alpha);
+    if (t->scale)
+        add_vector(l, 0, o->s, SETT_F32, 1);
+    if (t->bias)
+        add_vector(l, product_kinds_b(p), o->bias, sett__type_beside(p->d), p->n);
+    add_number(l, t->softcap, o->cap);
+    if (t->aux)
+        add_matrix(l, kinds, o->aux, sett__type_beside(p->d), m, p->n, p->ldaux, p->ldaux * max_m, 0);
+    add_number(l, t->beta, o->beta);
+    add_number(l, t->clamp, o->low), add_number(l, t->clamp, o->high);
+    if (t->amax)
+        add_vector(l, t->amax == 2 ? kinds : 0, o->amax, SETT_F32, t->amax == 2 ? m : 1);
+    if (t->quantise)
+        add_vector(l, 0, o->qs, SETT_F32, 1);
+    if (t->row_sum)
+        add_vector(l, kinds, o->row_sum, SETT_F32, m);
+    if (t->column_sum)
+        add_vector(l, product_kinds_b(p), o->column_sum, SETT_F32, p->n);
+    if (t->row_max)
+        add_vector(l, kinds, o->row_max, SETT_F32, m);
+    if (t->column_max)
+        add_vector(l, product_kinds_b(p), o->column_max, SETT_F32, p->n);
+}
+
+static void add_stream(launch *l, const sett_product *x, void *workspace, const product_way *w)
+{
+    const size_t sums = (x->workspace - PRODUCT_LEFT_BYTES) / sizeof(float);
+    add_vector(l, 0, (char *)workspace + PRODUCT_LEFT_BYTES, x->p.dtype == SETT_I8 ? SETT_I32 : SETT_F32, (int64_t)sums);
+    add_vector(l, 0, workspace, SETT_U32, PRODUCT_LEFT_BYTES / 4);
+    l->arg[l->n++] = sett_launch_arg_int(w->workers);
+    l->arg[l->n++] = sett_launch_arg_int(w->streamed);
+}
+
+/* Rows of a block of sett_gemm_mma or sett_gemm_mixed. */
+static int height_of(const sett_product_kernel *k)
+{
+    return k->family == &sett_gemm_mixed_family ? k->options.mixed.rows : k->options.mma.tuning.bm;
+}
+
+/* Of these the lowest that has room for m rows, else the highest. */
+static int by_height(const sett_product *x, int m)
+{
+    int i = 0;
+    if (m <= PRODUCT_FEW && x->n_tiles < x->n_kernels)
+        return x->n_tiles;
+    while (i < x->n_tiles - 1 && height_of(&x->list[i]) < m)
+        i++;
+    return i;
+}
+
+/* The rows that the model is told of: those of a group, where there are groups. A group has no more than m, and where they are said to have as
+ * many all of them are full. */
+product_way sett__product_way(const sett_product *x, int m, int expected)
+{
+    const bool contiguous = x->p.grouped == SETT_GROUPED_CONTIGUOUS;
+    const int usual = contiguous ? m / x->p.groups + (m % x->p.groups > 0) : m, rows = x->p.grouped && expected && expected < m ? expected : usual;
+    product_facts f = x->facts;
+    if (!x->by_tma)
+        return (product_way){.kernel = by_height(x, m)};
+    f.uneven = x->p.grouped && rows < m;
+    return sett__product_choose(&f, rows);
+}
+
+/* What the problem has is given, and no more: an operand of a member that is 0 would be ignored. `has`: the member; `needed`: where it has no elements
+ * it is not read. */
+static sett_status check_operands(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
+{
+    static const char *const grouped[] = {".grouped is 0", ".grouped is contiguous", ".grouped is masked"};
+    const sett_grouped g = p->grouped;
+    const sett_gemm_terms *t = &p->terms;
+    const int scales = p->scaled || p->block_scales, deep = p->k > 0, packed = sett__product_packed_bits(p) > 0;
+    const char *no_scales = ".scaled and .block_scales are 0";
+    const struct {
+        const char *name;
+        const void *at;
+        int has, needed;
+        const char *without;
+    } of[] = {{"a", o->a, 1, deep, ""}, {"b", o->b, 1, deep, ""}, {"d", o->d, 1, 1, ""}, {"r", o->r, p->residual, 1, ".residual is 0"}, {"sa", o->sa, scales, p->scaled || deep, no_scales},
+        {"sb", o->sb, scales, p->scaled || deep, no_scales}, {"sw", o->sw, packed, 1, ".b is not of packed weights"}, {"s", o->s, t->scale, 1, ".terms.scale is 0"},
+        {"qs", o->qs, t->quantise, 1, ".terms.quantise is 0"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
+        {"row_sum", o->row_sum, t->row_sum, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, ".terms.row_max is 0"},
+        {"column_max", o->column_max, t->column_max, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, grouped[g]}};
+    const struct {
+        const char *name;
+        float x;
+        int has;
+        const char *without;
+    } number[] = {{"alpha", o->alpha, t->alpha, "alpha"}, {"cap", o->cap, t->softcap, "softcap"}, {"beta", o->beta, t->beta, "beta"}, {"low", o->low, t->clamp, "clamp"}, {"high", o->high, t->clamp, "clamp"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        if (of[i].has && of[i].needed && !of[i].at)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is NULL", of[i].name);
+        if (!of[i].has && of[i].at)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and %s", of[i].name, of[i].without);
+    }
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (!number[i].has && number[i].x != 0)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].without);
+    if (t->clamp && !(o->low <= o->high))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".low is %g, and .high is %g: .low is not above .high", (double)o->low, (double)o->high);
+    return SETT_OK;
+}
+
+/* The rows of groups, where the host can read them: a wrong one is rows outside A and D. On a GPU they are the caller's word. */
+static sett_status check_table(const sett_product_problem *p, int m, const sett_product_operands *o, sett_error *err)
+{
+    const bool flat = p->grouped == SETT_GROUPED_CONTIGUOUS;
+    const int n = !p->grouped ? 0 : p->groups + flat;
+    int32_t last = 0;
+    for (int i = 0; i < n; i++) {
+        int32_t x;
+        memcpy(&x, (flat ? o->offsets : o->counts) + i, sizeof x);
+        if (flat && i && (x < last || x > m))
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".offsets[%d] is %d: from .offsets[%d], %d, to m, %d", i, x, i - 1, last, m);
+        if (x < 0 || x > m)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s[%d] is %d: from 0 to m, %d", flat ? "offsets" : "counts", i, x, m);
+        last = x;
+    }
+    return SETT_OK;
+}
+
+static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
+{
+    const char *function = run_name;
+    if (!x || !o)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, !x ? "there is no plan" : "there are no operands");
+    if (!o->size)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the operands have no .size: it is sizeof(sett_product_operands)");
+    if (o->size != sizeof *o)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_operands), %zu", o->size, sizeof *o);
+    if (m < 0 || m > x->max_m)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
+    if (!m || !x->p.n)
+        return SETT_OK;
+    const bool blocks = x->p.block_scales && x->p.k;
+    sett_status s = check_operands(&x->p, o, err);
+    if (s)
+        return s;
+    if (o->expected_m < 0)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d: 0 or more", o->expected_m);
+    if (blocks && o->ldsa && (o->ldsa < m || o->ldsa % SCALES || o->ldsa > INT32_MAX))
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, ".ldsa is %lld: a multiple of %d, at least m, %d, or 0 for that", (long long)o->ldsa, SCALES, m);
+    s = x->device == SETT_CPU ? check_table(&x->p, m, o, err) : SETT_OK;
+    if (s)
+        return s;
+    if (bytes < x->workspace || (x->workspace && !workspace))
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", workspace ? bytes : (size_t)0, x->workspace);
+    if ((uintptr_t)workspace % WORKSPACE_ALIGN && x->workspace)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace does not begin at a multiple of %d bytes", WORKSPACE_ALIGN);
+    return SETT_OK;
+}
+
+sett_status sett_product_run(const sett_product *x, int m, const sett_product_operands *o, void *workspace, size_t bytes, sett_stream stream, sett_error *err)
+{
+    sett_status s = check_run(x, m, o, workspace, bytes, err);
+    if (s || !m || !x->p.n)
+        return s;
+    const sett_product_problem *p = &x->p;
+    const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
+    const product_way w = sett__product_way(x, m, o->expected_m);
+    launch l = {.n = 0};
+    add_matrix(&l, of_a, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
+    if (sett__product_packed_bits(p))
+        add_packed(&l, p, o);
+    else
+        add_matrix(&l, of_b, o->b, p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major);
+    if (p->grouped == SETT_GROUPED_CONTIGUOUS)
+        add_vector(&l, 0, o->offsets, SETT_I32, (int64_t)p->groups + 1);
+    if (p->grouped == SETT_GROUPED_MASKED)
+        add_vector(&l, 0, o->counts, SETT_I32, p->groups);
+    if (p->residual)
+        add_matrix(&l, of_a, o->r, p->d, m, p->n, p->ldr, p->batch_r, 0);
+    add_matrix(&l, of_a, o->d, p->d, m, p->n, p->ldd, p->batch_d, 0);
+    if (p->scaled)
+        add_vector(&l, of_a, o->sa, SETT_F32, m), add_vector(&l, of_b, o->sb, SETT_F32, p->n);
+    if (p->block_scales && p->k)
+        add_block_scales(&l, p, m, o);
+    add_terms(&l, p, m, x->max_m, o);
+    if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
+        add_stream(&l, x, workspace, &w);
+    return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
+}
