@@ -26,7 +26,7 @@ void sett__epilogue_end(const terms *s)
 typedef struct told {
     sett_tensor *to;
     sett_val *x;
-    sett_arg each; /* a coordinate of a part of the tile, to which `to` leads */
+    sett_arg each; /* the coordinate, in the thread's part of the tile, by which `to` is a slice of the whole vector */
 } told;
 
 /* Of the values x, where `to` is a vector that is spread over (M,N), and lanes those that have the same of its elements. */

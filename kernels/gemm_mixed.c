@@ -146,7 +146,7 @@ static void multiply_all(sett_build *b, const warp *w, sett_val *part)
         multiply(b, w, whole, 1, split, true);
 }
 
-/* Of a lane two rows of A, of each of two rows of B, 8 apart. */
+/* A lane has the sums of two rows of A and of two rows of B, which are 8 apart. */
 static void leave_sums(sett_build *b, const warp *w, sett_tensor *S, sett_val *column, sett_val *part)
 {
     sett_val *of_b = sett_add(column, sett_floordiv(w->lane, 4)), *of_a = sett_mul(sett_mod(w->lane, 4), TWO);

@@ -134,8 +134,8 @@ static void settle(void *options, choice *c)
     tune->m = tune->n = 0; /* the same tile is the same kernel */
 }
 
-/* SA comes by stages of several K tiles, through a pipeline of its own: threads read it, so that its release takes a fence, which would cost
- * as much as the tensor core's work on a K tile. */
+/* SA comes by stages of several K tiles, through a pipeline of its own. Threads read it, so that the release of a stage takes a fence of proxies;
+ * this way one fence serves several K tiles. */
 static void stage_scales(sett_build *b, wgmma_parts *t)
 {
     const int rows = rows_of_sa(t->o);

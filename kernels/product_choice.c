@@ -15,7 +15,7 @@ enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, a
 /* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
 static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false},
     {128, 128, 128, true}, {144, 128, 128, false}, {160, 128, 128, false}};
-/* Of packed weights, without measurements so far: what counts is few instructions beside those that decode a weight. */
+/* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
 static const struct product_tile packed[] = {{16, 128, 128, false}, {16, 256, 256, false}, {32, 256, 256, false}, {64, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false}, {160, 128, 128, false}};
 static const struct product_tile gated_packed[] = {{16, 128, 64, false}, {16, 256, 128, false}, {32, 256, 128, false}, {48, 256, 128, false}};
 static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},

@@ -206,7 +206,8 @@ typedef struct tracked {
     bool flew;
     sett__root_state state;
 } tracked;
-/* A region that is open, and what was known before it, as it may not be entered; behind `else`, what was known at the end of the first branch. */
+/* An open region. `other` holds the states of roots before the region, since a program may pass it by; behind `else` it holds those at the end of
+ * the first branch. */
 typedef struct region {
     struct region *outer;
     tracked *other;
@@ -276,7 +277,7 @@ static sett__root_state *other_of(sett_build *b, region *r, uint32_t root)
     tracked *t = r->other;
     while (t && t->root != root)
         t = t->older;
-    if (!t) { /* it came behind the `if` */
+    if (!t) { /* the root is newer than the region's first operation */
         t = sett__new(b, sizeof *t);
         *t = (tracked){.older = r->other, .root = root, .state = sett__flight_new(root)};
         if (!b->error.status)
@@ -296,7 +297,7 @@ static void open_region(sett_build *b, flights *f)
         *other_of(b, r, t->root) = t->state;
 }
 
-/* `else` begins with what was known before the `if`. */
+/* `else` begins with the states before the `if`. */
 static void change_branch(sett_build *b, const flights *f)
 {
     for (tracked *t = f->newest; t; t = t->older) {
@@ -306,7 +307,7 @@ static void change_branch(sett_build *b, const flights *f)
     }
 }
 
-/* A root is what it may be. */
+/* Behind a region a root has the join of both states. */
 static void close_region(sett_build *b, flights *f)
 {
     const sett__op_list ops = {b->op, b->arg};

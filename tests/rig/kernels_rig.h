@@ -21,6 +21,13 @@ static inline void set_up(void)
     ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
     r.stream.device = sett_default_device(r.e);
 }
+
+/* Does the machine of the tests have wgmma? The CPU engine has. */
+static inline bool has_wgmma(void)
+{
+    char target[16] = "cpu";
+    return r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a"));
+}
 static inline void tear_down(void)
 {
     sett_engine_close(r.e);

@@ -5,15 +5,6 @@
 
 enum { MOST_GROUPS = 40, BATCHED = SETT_GROUPED_MASKED + 1, WAYS = 3, N = 80, K = 72, OUTSIDE = 3 /* rows before the first group, and behind the last */ };
 
-static bool has_wgmma(void)
-{
-    char target[16] = "cpu";
-    if (r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a")))
-        return true;
-    printf("skipped: %s has no wgmma\n", target);
-    return false;
-}
-
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 /* way: a sett_grouped, or BATCHED, whose groups all have m rows. */
 typedef struct groups {

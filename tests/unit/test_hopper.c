@@ -3,15 +3,6 @@
  * on GPU 0; and the main loop of a product beside the hand-written one. */
 #include "tests/rig/product_rig.h"
 
-static bool has_wgmma(void)
-{
-    char target[16] = "cpu";
-    if (r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a")))
-        return true;
-    printf("skipped: %s has no wgmma\n", target);
-    return false;
-}
-
 static const product products[] = {{.ab = SETT_F16}, {.ab = SETT_BF16, .c = SETT_F32}, {.ab = SETT_BF16, .scaled = 1, .bn = 64}, {.ab = SETT_F8E4M3FN, .c = SETT_BF16, .scaled = 1, .bn = 128},
     {.ab = SETT_F8E5M2, .c = SETT_F16, .bn = 256}, {.ab = SETT_I8, .scaled = 1, .bn = 256}, {.ab = SETT_I8, .c = SETT_F32, .scaled = 1},
     {.ab = SETT_BF16, .c = SETT_F8E4M3FN, .scaled = 1, .bn = 128},

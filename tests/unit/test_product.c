@@ -73,12 +73,6 @@ static void check_product(const problem *p, const planned *have)
     sett_free(r.e, r.stream.device, sa), sett_free(r.e, r.stream.device, sb);
 }
 
-static bool has_wgmma(void)
-{
-    char target[16] = "cpu";
-    return r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a"));
-}
-
 /* ---- right ------------------------------------------------------------------------------------------------ */
 START_TEST(every_number_of_rows)
 {

@@ -7,15 +7,6 @@
 
 enum { GROUPS = 9, OUTSIDE = 3 /* rows before the first group, and behind the last */, N = 144, K = 144, WAYS = SETT_GROUPED_MASKED };
 
-static bool has_wgmma(void)
-{
-    char target[16] = "cpu";
-    if (r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a")))
-        return true;
-    printf("skipped: %s has no wgmma\n", target);
-    return false;
-}
-
 static void *on_device(const void *host, size_t bytes)
 {
     void *data = sett_alloc(r.e, r.stream.device, bytes);

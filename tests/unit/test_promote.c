@@ -27,12 +27,6 @@ typedef struct problem {
     void *A, *B, *SA, *SB, *C;
 } problem;
 
-static bool has_wgmma(void)
-{
-    char target[16] = "cpu";
-    return r.stream.device == SETT_CPU || (sett_device_target(r.e, r.stream.device, target, sizeof target) > 0 && !strcmp(target, "sm_90a"));
-}
-
 static int number(int least, int most)
 {
     return least + (int)((uniform(&r.seed) + 1) / 2 * (most - least + 1));
