@@ -4,7 +4,6 @@
 import contextlib
 import functools
 import io
-import math
 import random
 import sys
 import time
@@ -73,13 +72,7 @@ def cells(engine, _):
 
 
 def drawn(engine, words):
-    """20 shapes, uniform in the logarithms of M up to 8192, and of N and K up to 32768 in steps of 8."""
-    draw = random.Random(int(words[0]))
-
-    def number(least, most, step):
-        return step * round(math.exp(draw.uniform(math.log(least / step), math.log(most / step))))
-
-    shapes = [(number(1, 8192, 1), number(256, 32768, 8), number(256, 32768, 8)) for _ in range(20)]
+    shapes = product_table.drawn(int(words[0]))
     every = [bf16(engine, *sized(engine, (m, n, k), (m % 70 + 1, n % 128 + 8, k % 128 + 8))) for m, n, k in shapes]
     for cell in every if GPU else every[:0 if isinstance(engine, Recorder) else 1]:
         cell.ours.update(swept(engine, cell))
@@ -190,8 +183,8 @@ def w4a16_tiles(engine, _):
     """The same by tiles and ways to deal K that sett_product may choose among; what it chooses stands first."""
     every = w4a16(engine, _)
     for cell in every:
-        for config in ({"bm": bm, "bn": bn, "stages": stages, "shares": shares} for bm, bn, depths in TUNED for stages in depths for shares in ("split", "even")):
-            if shares_of(config, cell.m, cell.n):
+        for config in ({"bm": bm, "bn": bn, "stages": stages, "shares": shares} for bm, bn, depths in TUNED for stages in depths for shares in ("split", "two")):
+            if shares_of(config, cell.m, cell.n, cell.k):
                 cell.ours[" ".join(map(str, config.values()))] = lambda early, cell=cell, config=config: Packed(engine, cell, config, early)
         for config in BY_WARPS:
             if cell.m <= config["rows"] <= max(cell.m, 8):
@@ -203,7 +196,7 @@ class Packed:
     """A product of weights of 4 bits by one tile, as a way of a cell."""
 
     def __init__(self, engine, cell, config, early):
-        self.m, self.n, self.config = cell.m, cell.n, config
+        self.m, self.n, self.k, self.config = cell.m, cell.n, cell.k, config
         tile = {name: value for name, value in config.items() if name != "shares"}
         family, stream = (sett.kernels.gemm_wgmma, {"stream_k": 1}) if "shares" in config else (sett.kernels.gemm_mixed, {})
         self.made = engine.compile(family, dtype="bf16", b="i4", group=128, no_pdl=int(not early), **stream, **tile)
@@ -214,7 +207,7 @@ class Packed:
     def bind(self, s):
         blocks = -(-self.n // 64)
         b, sw = s.b.view(torch.uint64).view(blocks, -1, 256).permute(2, 1, 0), s.sw.view(torch.bfloat16).view(blocks, -1, 64).permute(2, 1, 0)
-        shares = (*workspace(), *shares_of(self.config, self.m, self.n)) if "shares" in self.config else ()
+        shares = (*workspace(), *shares_of(self.config, self.m, self.n, self.k)) if "shares" in self.config else ()
         call = self.made.prepare(s.a, b, sw, s.out, *shares)
 
         def run():

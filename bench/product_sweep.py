@@ -10,7 +10,7 @@ import time
 import torch
 from gpu import DEVICE, GPU, engine, first_line, say
 from graphs import Graph, Pool, device_ms, guess_ms, on_side, turns_of
-from product_table import CONFIGS, PEER, ROWS, SHAPES, Time, head, line, name, pointless, shares_of
+from product_table import CONFIGS, PEER, ROWS, SHAPES, Time, drawn, head, line, name, pointless, shares_of
 from rounds import median, quantile
 
 import sett
@@ -35,7 +35,7 @@ def binding(config, kernel):
     """A function that binds a set (.a, .b, .out, .m, .n, .k)."""
     if "shares" not in config:
         return lambda s: kernel.prepare(s.a, s.b, s.out)
-    return lambda s: kernel.prepare(s.a, s.b, s.out, *workspace(), *shares_of(config, s.m, s.n))
+    return lambda s: kernel.prepare(s.a, s.b, s.out, *workspace(), *shares_of(config, s.m, s.n, s.k))
 
 
 @functools.cache
@@ -78,7 +78,7 @@ def off(got, want):
 
 def worth_it(config, m, n, k):
     """Small ones are pointless, but for what shares would be of another policy."""
-    return not pointless(config, m, n, k) if GPU else "shares" not in config or shares_of(config, m, n) is not None
+    return not pointless(config, m, n, k) if GPU else "shares" not in config or shares_of(config, m, n, k) is not None
 
 
 class Sweep:
@@ -123,14 +123,14 @@ def edges(seen):
     return f"{sum(e.between_early for e in known)} of {sum(e.between for e in known)} edges between launches are programmatic, in {sum(e.between_early > 0 for e in known)} of {len(known)} graphs"
 
 
-def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=False, configs=None):
+def sweep(shapes=None, rows=None, out=None, budget=200.0, rounds=ROUNDS, early=False, configs=None, seeds=()):
     began = time.monotonic()
     torch.manual_seed(1)
     on_side()
     shapes, rows = shapes or (SHAPES if GPU else SMALL_SHAPES), rows or (ROWS if GPU else SMALL_ROWS)
     configs = configs or (CONFIGS if GPU else SMALL_CONFIGS)
     have, begun_early = bindings(configs, False), bindings(configs, True) if early else None
-    cells = [(m, n, k) for n, k in shapes for m in rows]
+    cells = [cell for seed in seeds for cell in drawn(seed)] or [(m, n, k) for n, k in shapes for m in rows]
     doing = Sweep(cells, have, begun_early, rounds)
     device = torch.cuda.get_device_name() if GPU else "CPU engine"
     say(f"{device}, torch {torch.__version__}; {len(cells)} cells, {len(have)} configurations, "

@@ -4,6 +4,7 @@ alone."""
 
 import csv
 import math
+import random
 from typing import NamedTuple
 
 SHAPES = ((1280, 8192), (8192, 1024), (7168, 8192), (8192, 3584), (2112, 7168), (24576, 1536), (7168, 16384), (4096, 7168), (4608, 3584),
@@ -14,13 +15,13 @@ MULTIPROCESSORS, LINE = 132, 64  # of an H200 or H100 (SXM); elements of K in a 
 MOST = 8  # configurations that one product chooses among
 
 # Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out. "shares" is how a launch deals K tiles to
-# the clusters that run at once (.stream_k): "whole", none; "split", each tile to as many as there is room for; "even", all tiles to all, and where there are
-# more tiles than clusters those of the last round; "two", those of the last two rounds.
+# the clusters that run at once (.stream_k): "whole", none; "split", each tile to as many as there is room for; "two", those of the last two rounds.
 # Those that sett_product chooses among.
-TILES = tuple({"bm": bm, "bn": bn, "cluster": 1} for bm, bn in (
-    (16, 64), (32, 64), (64, 64), (64, 128), (80, 128), (96, 128), (128, 128), (144, 128), (160, 128)))
-CONFIGS = tuple(tile | {"shares": shares} for tile in TILES for shares in ("whole", "split", "even", "two"))
-FEW = 64  # rows up to which the lowest tile that has room for all is taken
+TILES = tuple({"bm": bm, "bn": bn, "cluster": cluster} for bm, bn, cluster in (
+    (16, 64, 1), (32, 64, 1), (48, 64, 1), (64, 64, 1), (48, 128, 1), (64, 128, 1), (80, 128, 1), (96, 128, 1), (64, 256, 1), (96, 256, 1), (112, 128, 1), (128, 128, 1), (128, 128, 2), (144, 128, 1), (160, 128, 1), (160, 128, 2),
+    (192, 128, 2), (256, 128, 2)))
+CONFIGS = tuple(tile | {"shares": shares} for tile in TILES for shares in ("whole", "split", "two")) + ({"bm": 128, "bn": 128, "cluster": 1, "ping_pong": 1},)
+LOW, HIGH, SMALL, ROUNDS, LEAST = 32, 2, 128 * 128, 6, 4
 
 
 def name(config):
@@ -33,8 +34,8 @@ def clusters_of(config, m, n):
     return -(-m // bm) * -(-n // (config.get("bn", 128) * cluster)), config.get("clusters", MULTIPROCESSORS // cluster)
 
 
-def shares_of(config, m, n):
-    """(workers, streamed tiles) of a launch, or None where the policy is another one's."""
+def shares_of(config, m, n, k):
+    """(workers, streamed tiles) of a launch, or None where the policy is another one's. A share has at least LEAST K tiles."""
     tiles, most = clusters_of(config, m, n)
     together = min(-(-m // config["bm"]), 8)  # tiles that are streamed side by side
     tail = -(-(tiles % most) // together) * together
@@ -42,22 +43,29 @@ def shares_of(config, m, n):
     if policy == "whole":
         return most, 0
     if policy == "split":
-        return (most // tiles * tiles, tiles) if 2 * tiles <= most else None
-    if policy == "even":
-        return (most, tiles) if tiles < most and most // together * together > tiles else (most, tail) if tiles > most and tail else None
-    return (most, tail + most // together * together) if tiles > most + together and tail else None
+        parts = min(most // tiles, -(-k // LINE) // LEAST)
+        return (parts * tiles, tiles) if parts >= 2 and tiles % together == 0 else None
+    return (most, min(tail + most // together * together, tiles // together * together)) if tiles > most + together and tail else None
 
 
 def pointless(config, m, n, k):
-    """Whether this configuration cannot be the best one: of few rows it is not the lowest tile with room for them, of many rows it is low; or it
-    deals shares of hardly any K tiles."""
+    """Whether this configuration cannot be the best one: it is much higher than the rows, or small where there is much to do; or its way to deal K
+    is another one's."""
     bm, bn, cluster = config.get("bm", 128), config.get("bn", 128), config.get("cluster", 1)
-    if cluster == 2 and n <= bn or m > FEW > bm:
+    tiles, most = clusters_of(config, m, n)
+    if cluster == 2 and n <= bn or LOW < bm and HIGH * m < bm or m > bm and bm * bn < SMALL and tiles > ROUNDS * most:
         return True
-    if m <= FEW and bm != min((t["bm"] for t in TILES if t["bm"] >= m), default=bm):
-        return True
-    shares = shares_of(config, m, n) if "shares" in config else (1, 0)
-    return not shares or 0 < shares[1] * -(-k // LINE) < 4 * shares[0]
+    return "shares" in config and shares_of(config, m, n, k) is None
+
+
+def drawn(seed):
+    """20 products (m, n, k), uniform in the logarithms of M up to 8192, and of N and K up to 32768 in steps of 8."""
+    draw = random.Random(seed)
+
+    def number(least, most, step):
+        return step * round(math.exp(draw.uniform(math.log(least / step), math.log(most / step))))
+
+    return [(number(1, 8192, 1), number(256, 32768, 8), number(256, 32768, 8)) for _ in range(20)]
 
 
 # ---- times ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import tempfile
 import torch
 from gpu import GPU
 from product_sweep import workspace
-from product_table import LINE, name, shares_of
+from product_table import name, shares_of
 
 import sett
 from sett._product import kernels_of
@@ -131,20 +131,20 @@ class Tuned:
 
 
 def tile_of(kernel):
-    return tuple(kernel._options.get(name, 0) for name in ("bm", "bn", "ping_pong"))
+    return tuple(kernel._options.get(name, 0) for name in ("bm", "bn", "cluster", "ping_pong"))
 
 
 def tunings(product, m):
     """{name: (tile, shares)} of all that a product of m rows may take: its kernels, but for those of few rows and whole tiles that are too low or much
     too high, with every way to deal K."""
     every = {}
-    for bm, bn, ping_pong in (tile_of(k) for k in product.made().kernels() if "bm" in k._options):
-        config = {"bm": bm, "bn": bn} | ({"ping_pong": 1} if ping_pong else {})
-        for shares in ("whole",) if ping_pong else ("whole", "split", "even", "two"):
+    for bm, bn, cluster, ping_pong in (tile_of(k) for k in product.made().kernels() if "bm" in k._options):
+        config = {"bm": bm, "bn": bn} | ({"cluster": 2} if cluster == 2 else {}) | ({"ping_pong": 1} if ping_pong else {})
+        for shares in ("whole",) if ping_pong else ("whole", "split", "two"):
             config["shares"] = shares
-            dealt = shares_of(config, m, product.n)
-            if dealt is not None and not 0 < dealt[1] * -(-product.k // LINE) < 4 * dealt[0]:
-                every[name(config)] = (bm, bn, ping_pong), dealt
+            dealt = shares_of(config, m, product.n, product.k)
+            if dealt is not None:
+                every[name(config)] = (bm, bn, cluster, ping_pong), dealt
     return every
 
 

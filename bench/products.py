@@ -2,9 +2,9 @@
 """Products of matrices, C (M,N) = A (M,K) times B (N,K) transposed, beside cuBLAS and cuBLASLt, with sett and torch installed, on a Hopper GPU.
 Without a GPU all of it runs small, on the CPU engine, and compares results alone.
 
-    bench/products.py sweep [--shapes N,K;N,K...] [--rows M,M...] [--out FILE.csv] [--budget SECONDS] [--rounds ROUNDS] [--early]
+    bench/products.py sweep [--shapes N,K;N,K...] [--rows M,M...] [--seeds SEED,SEED...] [--out FILE.csv] [--budget SECONDS] [--rounds ROUNDS] [--early]
                             [--configs '[{"bm": 64, "bn": 128}, ...]']
-                                               every configuration of product_table.py, or these, in every cell, as CSV
+                                               every configuration of product_table.py, or these, in every cell, or in those of `drawn`, as CSV
     bench/products.py analyse FILE.csv...      what follows from it; needs neither a GPU nor torch, and so does
     bench/products.py model FILE.csv FILE.svg  the model of sett_product beside the times of `cells`, as SVG; needs the command sett
     bench/products.py picture FILE.csv FILE.svg
@@ -59,6 +59,7 @@ def sweep(words):
     p = argparse.ArgumentParser(prog="bench/products.py sweep")
     p.add_argument("--shapes", type=pairs)
     p.add_argument("--rows", type=numbers)
+    p.add_argument("--seeds", type=numbers, default=())
     p.add_argument("--out")
     p.add_argument("--budget", type=float, default=200)
     p.add_argument("--rounds", type=int, default=ROUNDS)

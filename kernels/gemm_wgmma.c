@@ -31,7 +31,7 @@ static int most_stages(const sett_gemm_wgmma_options *o)
 static bool fits(const sett_gemm_wgmma_options *o, const struct product_tile *t)
 {
     sett_gemm_wgmma_options x = *o;
-    x.tuning.bm = t->bm, x.tuning.bn = t->bn;
+    x.tuning.bm = t->bm, x.tuning.bn = t->bn, x.tuning.cluster = t->cluster;
     return sums_of(&x) <= most_sums(o);
 }
 
@@ -49,11 +49,11 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
-        if (!f.tile[i].ping_pong && fits(o, &f.tile[i]) && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
+        if (!f.tile[i].ping_pong && fits(o, &f.tile[i]) && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn) && (!tune->cluster || tune->cluster == f.tile[i].cluster))
             f.tile[f.n_tiles++] = f.tile[i];
     if (tune->m && f.n_tiles) {
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
-        tune->bm = t->bm, tune->bn = t->bn;
+        tune->bm = t->bm, tune->bn = t->bn, tune->cluster = t->cluster;
     }
     sett__either(&tune->bn, o->swiglu && !o->block_scales && tune->bm <= 128 ? 256 : 128);
     sett__either(&tune->bm, (o->promote || packed_bits(o)) && high_of(o) > 1 && !(o->block_scales && tune->bn == 2 * ROWS) ? most_sums(o) / 16 * 16 : 128);

@@ -48,6 +48,7 @@ static product_facts facts_of(const sett_product_problem *p)
     f.multiprocessors = f.device->multiprocessors;
     f.ping_pong = !p->promote && p->terms.amax != 2 && !(sett__bytes_of(p->d) == 4 && (p->residual || p->terms.softcap));
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
+    f.lda = p->lda * sett__bytes_of(p->dtype), f.ldb = p->ldb * sett__bytes_of(p->dtype);
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
     f.packed_bits = sett__product_packed_bits(p);
@@ -64,7 +65,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
         to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
             .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
                 .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1, .grouped = p->grouped,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32, .group = p->group, .zeros = p->zeros, .sw = p->sw}};
+                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = f.tile[i].cluster, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32, .group = p->group, .zeros = p->zeros, .sw = p->sw}};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -196,10 +197,11 @@ static sett_status load(sett_engine *e, sett_product *x, const char *target, set
         if (!s)
             s = sett_prepare(x->kernel[i], x->device, err);
         int at_once = 0;
-        if (!s && x->by_tma && i == x->n_tiles - 1) /* the largest: one a multiprocessor */
+        if (!s && x->by_tma && i < x->n_tiles)
             s = sett_max_active_clusters(x->kernel[i], x->device, &at_once, err);
         if (s)
             return s;
+        at_once *= i < x->n_tiles && x->by_tma ? wgmma_of(x, i)->tuning.cluster : 1; /* in blocks */
         if (at_once && at_once < x->facts.multiprocessors)
             x->facts.multiprocessors = at_once;
     }
@@ -261,8 +263,8 @@ int sett_product_explain(const sett_product *x, int m, char *text, size_t size)
         return snprintf(text, size, "%s rows=%d", name, x->list[w.kernel].options.mixed.rows);
     if (!x->by_tma)
         return snprintf(text, size, "gemm_mma bm=%d bn=%d", x->list[w.kernel].options.mma.tuning.bm, x->list[w.kernel].options.mma.tuning.bn);
-    return snprintf(text, size, "gemm_wgmma bm=%d bn=%d%s: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
-        wgmma_of(x, w.kernel)->tuning.bn, wgmma_of(x, w.kernel)->tuning.ping_pong ? " ping_pong=1" : "", w.workers, w.streamed, (long long)w.tiles, w.us);
+    return snprintf(text, size, "gemm_wgmma bm=%d bn=%d%s%s: %d workers, %d of %lld tiles streamed, %.1f us by the model", wgmma_of(x, w.kernel)->tuning.bm,
+        wgmma_of(x, w.kernel)->tuning.bn, wgmma_of(x, w.kernel)->tuning.cluster > 1 ? " cluster=2" : "", wgmma_of(x, w.kernel)->tuning.ping_pong ? " ping_pong=1" : "", w.workers, w.streamed, (long long)w.tiles, w.us);
 }
 
 int sett_product_explain_for(const sett_product_problem *given, const char *target, int m, char *text, size_t size, sett_error *err)

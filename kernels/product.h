@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
+enum { PRODUCT_TILES = 32 /* at most, before some are left out */, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -53,18 +53,20 @@ typedef struct product_facts {
     int64_t batches;        /* 1 or more; or groups, whose rows m counts then */
     bool uneven;            /* they have m rows in the mean, some more and some less */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
+    int64_t lda, ldb;       /* bytes from a row of A, of B, to the next: what of a row a tile loads lies in one line of L2 or in two */
     int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
     bool ping_pong;         /* a warp group has registers, and the block memory, for a tile of its own */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {
-        int bm, bn, columns; /* rows of A, of B; columns of D */
+        int bm, bn, columns; /* rows of A, of B; columns of D, of a block */
+        int cluster;         /* blocks beside each other, which share A */
         bool ping_pong;      /* its stores take no time, and K is not dealt */
     } tile[PRODUCT_TILES];
 } product_facts;
 
-/* What a run takes: a kernel by its number; of tiles as many clusters, and so many of its tiles streamed to them. */
+/* What a run takes: a kernel by its number; its tiles, counted in clusters; how many clusters run, and how many of the tiles are streamed to them. */
 typedef struct product_way {
     int kernel;
     int64_t tiles;

@@ -8,29 +8,32 @@
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600,
+static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600, TILE_OF_TWO = 400 /* more of a cluster of two */,
                     MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.03 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_BN = 64, FEW_PACKED = 256 };
+/* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
+ * most of those rows lie in two lines. */
+static const double STRADDLE[] = {2.1, 1.25, 1.2, 1};
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256, SAMPLES = 64, MOST_SAMPLED = 8192 };
 
-/* Tiles that together come nearest to the best of all, over 264 products of models on an H200; of .swiglu bn has both halves. */
-static const struct product_tile usual[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {80, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false},
-    {128, 128, 128, true}, {144, 128, 128, false}, {160, 128, 128, false}};
+/* Tiles of which each is the best one for some products; of .swiglu bn has both halves. */
+static const struct product_tile usual[] = {{16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {48, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false},
+    {96, 256, 256, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, false}, {128, 128, 128, 1, true}, {128, 128, 128, 2, false}, {144, 128, 128, 1, false}, {160, 128, 128, 1, false},
+    {160, 128, 128, 2, false}, {192, 128, 128, 2, false}, {256, 128, 128, 2, false}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
-static const struct product_tile packed[] = {{16, 128, 128, false}, {16, 256, 256, false}, {32, 256, 256, false}, {64, 128, 128, false}, {96, 128, 128, false}, {128, 128, 128, false}, {160, 128, 128, false}};
-static const struct product_tile gated_packed[] = {{16, 128, 64, false}, {16, 256, 128, false}, {32, 256, 128, false}, {48, 256, 128, false}};
-static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, false}, {64, 256, 128, false}, {80, 256, 128, false}, {96, 256, 128, false}, {112, 256, 128, false},
-    {128, 256, 128, false}};
-static const struct product_tile gated_promoted[] = {{32, 128, 64, false}, {64, 128, 64, false}, {56, 256, 128, false}};
-static const struct product_tile blocks[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {128, 128, 128, false}},
-    gated_blocks[] = {{32, 128, 64, false}, {48, 128, 64, false}, {128, 128, 64, false}};
-/* By kind of sums: the tiles, how many there are, of .swiglu too, and the most rows of them. */
-#define TILES(of_, gated_, rows_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}, rows_}
+static const struct product_tile packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {160, 128, 128, 1, false}};
+static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false}, {16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}};
+static const struct product_tile gated[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {112, 256, 128, 1, false},
+    {128, 256, 128, 1, false}};
+static const struct product_tile promoted[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {144, 128, 128, 1, false}};
+static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {56, 256, 128, 1, false}};
+static const struct product_tile blocks[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}},
+    gated_blocks[] = {{32, 128, 64, 1, false}, {48, 128, 64, 1, false}, {128, 128, 64, 1, false}};
+/* By kind of sums: the tiles, and how many there are, of .swiglu too. */
+#define TILES(of_, gated_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}}
 static const struct {
     const struct product_tile *of[2];
     size_t n[2];
-    int rows;
-} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated, 256), [PRODUCT_PROMOTED] = TILES(usual, gated_promoted, 2 * PROMOTED), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks, 128),
-    [PRODUCT_PACKED] = TILES(packed, gated_packed, 256)};
+} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated), [PRODUCT_PROMOTED] = TILES(promoted, gated_promoted), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks), [PRODUCT_PACKED] = TILES(packed, gated_packed)};
 
 static double least(double x, double y)
 {
@@ -53,11 +56,11 @@ static int64_t spread_of(const product_facts *f, int64_t m)
     return f->uneven ? (int64_t)sqrt((double)m) : 0;
 }
 
-/* Of all batches, of uneven ones in the mean: of as many with the least, the usual and the most rows. */
+/* Counted in clusters. Of all batches, of uneven ones in the mean: of as many with the least, the usual and the most rows. */
 static int64_t tiles_of(const product_facts *f, const struct product_tile *t, int64_t m)
 {
     const int64_t spread = spread_of(f, m), high = ceil_div(m - spread, t->bm) + ceil_div(m, t->bm) + ceil_div(m + spread, t->bm);
-    return ceil_div(f->batches * high, 3) * ceil_div(f->n, t->columns);
+    return ceil_div(f->batches * high, 3) * ceil_div(f->n, (int64_t)t->columns * t->cluster);
 }
 
 static int64_t together_of(const struct product_tile *t, int64_t m)
@@ -66,10 +69,17 @@ static int64_t together_of(const struct product_tile *t, int64_t m)
     return high < SIDE ? high : SIDE;
 }
 
-/* Cycles of a K tile, where so many multiprocessors are at work. */
-static double k_tile_cycles(const product_facts *f, const struct product_tile *t, double active)
+/* How much longer than from multiples of 128 bytes. */
+static double straddle(int64_t bytes)
 {
-    const double share = least(active / f->multiprocessors, 1), bytes = 128.0 * (t->bm + t->bn * (f->packed_bits ? f->packed_bits / 16.0 : 1));
+    return STRADDLE[bytes % LINE == 0 ? 3 : bytes % 64 == 0 ? 2 : bytes % 32 == 0 ? 1 : 0];
+}
+
+/* Cycles of a K tile of m rows, where so many multiprocessors are at work. Boxes of A's rows that lie outside are not loaded. */
+static double k_tile_cycles(const product_facts *f, const struct product_tile *t, int64_t m, double active)
+{
+    const double share = least(active / f->multiprocessors, 1), rows = least(t->bm, (double)m);
+    const double bytes = LINE * (rows * straddle(f->lda) / t->cluster + t->bn * (f->packed_bits ? f->packed_bits / 16.0 : straddle(f->ldb)));
     const double decode = f->packed_bits ? DECODE * t->bn : 0;
     const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = bytes * active / f->device->l2;
     return most(most(most(tensor, decode), load), K_TILE) + SLOWER * least(tensor, load);
@@ -81,9 +91,9 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const int64_t together = together_of(t, m), teams = w->streamed ? w->workers / together : 1;
     const double share = w->streamed ? (double)(w->streamed / together) * (double)f->k_tiles / (double)teams : 0;
     const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
-    const double active = (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
+    const double active = t->cluster * (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
     const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
-    const double compute = k_tiles * k_tile_cycles(f, t, active) + TILE * (t->ping_pong ? 1 : rounds) + meet;
+    const double tile = TILE + (t->cluster > 1 ? TILE_OF_TWO : 0), compute = k_tiles * k_tile_cycles(f, t, m, active) + tile * (t->ping_pong ? 1 : rounds) + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
     const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
@@ -98,22 +108,33 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
         *best = w;
 }
 
-/* Columns of the tiles that few rows have. */
-static int few_columns(const product_facts *f)
-{
-    return f->packed_bits ? FEW_PACKED : FEW_BN;
-}
-
-/* Of few rows what counts is that B is read once, by many blocks: the height of the lowest tile that has room for all of them and few columns;
- * 0: there is none, or rows are many. */
+/* Of few rows of packed weights what counts is that B is decoded by many blocks: the height of the lowest tile that has room for all rows; 0: there is none,
+ * or rows are many. */
 static int lowest(const product_facts *f, int64_t m)
 {
     const int64_t rows = m + spread_of(f, m);
     int low = 0;
-    for (int i = 0; i < f->n_tiles && m <= FEW; i++)
-        if (f->tile[i].bm >= rows && f->tile[i].columns <= few_columns(f) && (!low || f->tile[i].bm < low))
+    for (int i = 0; f->packed_bits && i < f->n_tiles && m <= FEW; i++)
+        if (f->tile[i].bm >= rows && f->tile[i].columns <= FEW_PACKED && (!low || f->tile[i].bm < low))
             low = f->tile[i].bm;
     return low;
+}
+
+/* By one of the tiles. */
+static void consider_tile(const product_facts *f, int64_t m, int i, product_way *best)
+{
+    const struct product_tile *t = &f->tile[i];
+    const int64_t tiles = tiles_of(f, t, m), at_once = f->multiprocessors / t->cluster, together = together_of(t, m), teams = at_once / together * together;
+    const int workers = (int)(tiles < at_once ? tiles : at_once);
+    consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, best);
+    if (!f->streams || t->ping_pong)
+        return;
+    const int64_t room = at_once / tiles, shares = f->k_tiles / LEAST, parts = room < shares ? room : shares;
+    if (parts >= 2 && tiles % together == 0) /* each tile by as many as there are, or as K has shares */
+        consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)(parts * tiles), .streamed = (int)tiles}, best);
+    const int64_t tail = ceil_div(tiles % at_once, together) * together; /* the last round, and the one before it, evenly */
+    if (tiles > at_once + together && tail && teams)
+        consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)at_once, .streamed = (int)(tail + teams < tiles ? tail + teams : tiles / together * together)}, best);
 }
 
 product_way sett__product_choose(const product_facts *f, int64_t m)
@@ -125,39 +146,50 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
         return best;
     }
     const int low = lowest(f, m);
-    for (int i = 0; i < f->n_tiles; i++) {
-        const struct product_tile *t = &f->tile[i];
-        if (low && (t->bm != low || t->columns > few_columns(f)))
-            continue;
-        const int64_t tiles = tiles_of(f, t, m), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
-        const int workers = (int)(tiles < at_once ? tiles : at_once);
-        consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = workers}, &best);
-        if (!f->streams || t->ping_pong)
-            continue;
-        const int64_t room = at_once / tiles, shares = f->k_tiles / LEAST, parts = room < shares ? room : shares;
-        if (parts >= 2 && tiles % together == 0) /* each tile by as many as there are, or as K has shares */
-            consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)(parts * tiles), .streamed = (int)tiles}, &best);
-        const int64_t tail = ceil_div(tiles % at_once, together) * together; /* the last round, and the one before it, evenly */
-        if (tiles > at_once + together && tail && teams)
-            consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)at_once, .streamed = (int)(tail + teams < tiles ? tail + teams : tiles / together * together)}, &best);
-    }
+    for (int i = 0; i < f->n_tiles; i++)
+        if (!low || (f->tile[i].bm == low && f->tile[i].columns <= FEW_PACKED))
+            consider_tile(f, m, i, &best);
     return best;
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------- */
-/* The sum, over numbers of rows from 1 to 8192, each a sixth more than the one before, of the logarithms of their best times. */
-static double worth(const product_facts *f)
+/* What a tile is worth: the sum, over numbers of rows from 1 to 8192, each a sixth more than the one before, of the logarithms of what the best time
+ * would be without it, over the best one. */
+static void worth(const product_facts *f, double us[][SAMPLES], int samples, double *of)
 {
-    double sum = 0;
-    for (int64_t m = 1; m <= 8192; m += m / 6 + 1)
-        sum += log(sett__product_choose(f, m).us);
-    return sum;
+    for (int i = 0; i < f->n_tiles; i++)
+        of[i] = 0;
+    for (int s = 0; s < samples; s++) {
+        int best = 0;
+        double second = HUGE_VAL;
+        for (int i = 1; i < f->n_tiles; i++)
+            best = us[i][s] < us[best][s] ? i : best;
+        for (int i = 0; i < f->n_tiles; i++)
+            second = i != best ? least(second, us[i][s]) : second;
+        of[best] += log(second / us[best][s]);
+    }
 }
 
-static void without(product_facts *f, int i)
+/* Leaves out what is worth least, one after the other, until so many are left. */
+static void leave_out(product_facts *f, int most_tiles)
 {
-    f->n_tiles--;
-    memmove(&f->tile[i], &f->tile[i + 1], sizeof *f->tile * (size_t)(f->n_tiles - i));
+    double us[PRODUCT_TILES][SAMPLES], of[PRODUCT_TILES];
+    int samples = 0;
+    for (int64_t m = f->few + 1; m <= MOST_SAMPLED; m += m / 6 + 1, samples++)
+        for (int i = 0; i < f->n_tiles; i++) {
+            product_way w = {.us = HUGE_VAL};
+            consider_tile(f, m, i, &w);
+            us[i][samples] = w.us;
+        }
+    while (f->n_tiles > most_tiles) {
+        int needed_least = 0;
+        worth(f, us, samples, of);
+        for (int i = 1; i < f->n_tiles; i++)
+            needed_least = of[i] < of[needed_least] ? i : needed_least;
+        const size_t behind = (size_t)(--f->n_tiles - needed_least);
+        memmove(&f->tile[needed_least], &f->tile[needed_least + 1], sizeof *f->tile * behind);
+        memmove(us[needed_least], us[needed_least + 1], sizeof *us * behind);
+    }
 }
 
 void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums, int most_tiles)
@@ -165,20 +197,8 @@ void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums, int m
     const struct product_tile *of = of_sums[sums].of[swiglu];
     f->n_tiles = 0;
     for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++)
-        if (of[i].bm <= of_sums[sums].rows && (f->ping_pong || !of[i].ping_pong))
+        if (f->ping_pong || !of[i].ping_pong)
             f->tile[f->n_tiles++] = of[i];
-    while (f->n_tiles > most_tiles) {
-        int least_needed = 0;
-        double best = HUGE_VAL;
-        for (int i = 0; i < f->n_tiles; i++) {
-            product_facts rest = *f;
-            if (f->tile[i].bm <= FEW) /* few rows have no other, and two of them 128 rows */
-                continue;
-            without(&rest, i);
-            const double w = worth(&rest);
-            if (w < best)
-                best = w, least_needed = i;
-        }
-        without(f, least_needed);
-    }
+    if (f->n_tiles > most_tiles)
+        leave_out(f, most_tiles);
 }

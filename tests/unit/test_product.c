@@ -313,23 +313,21 @@ START_TEST(choices)
     product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .batches = 1, .streams = true};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
-        f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
+        f.lda = f.ldb = f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
         sett__product_tiles(&f, false, false, 7);
         ck_assert_int_eq(f.n_tiles, 7);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
             const struct product_tile *t = &f.tile[w.kernel];
             const int64_t high = (m + t->bm - 1) / t->bm, together = high < 8 ? high : 8;
-            ck_assert(w.workers >= 1 && w.workers <= 132 && w.streamed >= 0 && w.streamed <= w.tiles);
-            ck_assert_int_eq(w.tiles, high * ((f.n + t->columns - 1) / t->columns));
+            ck_assert(w.workers >= 1 && w.workers * t->cluster <= 132 && w.streamed >= 0 && w.streamed <= w.tiles);
+            ck_assert_int_eq(w.tiles, high * ((f.n + t->columns * t->cluster - 1) / (t->columns * t->cluster)));
             ck_assert_int_eq(w.streamed % together, 0);
             ck_assert(!w.streamed || w.workers >= together);
             for (int k = 0; k < f.n_tiles; k++) {
                 const struct product_tile *other = &f.tile[k];
-                const int64_t tiles = (m + other->bm - 1) / other->bm * ((f.n + other->columns - 1) / other->columns);
-                if (m <= 64 && (other->bm < m || other->columns > 64))
-                    continue;
-                const product_way whole = {.kernel = k, .tiles = tiles, .workers = (int)(tiles < 132 ? tiles : 132)};
+                const int64_t wide = other->columns * other->cluster, tiles = (m + other->bm - 1) / other->bm * ((f.n + wide - 1) / wide), most = 132 / other->cluster;
+                const product_way whole = {.kernel = k, .tiles = tiles, .workers = (int)(tiles < most ? tiles : most)};
                 ck_assert(w.us <= sett__product_us(&f, &whole, m));
             }
         }
