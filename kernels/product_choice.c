@@ -8,26 +8,26 @@
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 2.207, TENSOR = 1.4805, POWER = 0.742, SLOWER = 0.196 /* of what is not the bound */, K_TILE = 244 /* at least */, TILE = 600, TILE_OF_TWO = 400 /* more of a cluster of two */,
-                    MEET = 3238, MEET_EACH = 0.1047 /* a sum */, OVERLAP = 0.231, STREAMED = 1.03 /* as it is less certain */, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
+static const double LAUNCH_US = 2.863, TENSOR = 1.39, POWER = 0.7078, SLOWER = 0.06636 /* of what is not the bound */, K_TILE = 169.7, K_TILE_ROW = 0.6847 /* of A and B, at least */, TILE = 303.4, TILE_EACH = 0.01456 /* a sum */, TILE_OF_TWO = 759.6 /* more of a cluster of two */,
+                    MEET = 3785, MEET_EACH = 0.1028 /* a sum */, OVERLAP = 0.1964, STREAMED = 1.007 /* as it is less certain */, SPLIT = 1.011, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
 /* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
  * most of those rows lie in two lines. */
-static const double STRADDLE[] = {2.1, 1.25, 1.2, 1};
+static const double STRADDLE[] = {2.21, 1.49, 1.06, 1};
 enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256, SAMPLES = 64, MOST_SAMPLED = 8192 };
 
 /* Tiles of which each is the best one for some products; of .swiglu bn has both halves. */
-static const struct product_tile usual[] = {{16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {48, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false},
-    {96, 256, 256, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, false}, {128, 128, 128, 1, true}, {128, 128, 128, 2, false}, {144, 128, 128, 1, false}, {160, 128, 128, 1, false},
-    {160, 128, 128, 2, false}, {192, 128, 128, 2, false}, {256, 128, 128, 2, false}};
+static const struct product_tile usual[] = {{16, 64, 64, 1, false, 0.92}, {32, 64, 64, 1, false, 0.943}, {64, 64, 64, 1, false, 0.957}, {48, 128, 128, 1, false, 0.987}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1.03}, {96, 128, 128, 1, false, 1.02},
+    {96, 256, 256, 1, false, 1}, {112, 128, 128, 1, false, 0.983}, {128, 128, 128, 1, false, 0.984}, {128, 128, 128, 1, true, 0.975}, {128, 128, 128, 2, false, 1.01}, {144, 128, 128, 1, false, 0.975}, {160, 128, 128, 1, false, 0.976},
+    {160, 128, 128, 2, false, 0.995}, {192, 128, 128, 2, false, 1}, {256, 128, 128, 2, false, 1.01}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
-static const struct product_tile packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {160, 128, 128, 1, false}};
-static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false}, {16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}};
-static const struct product_tile gated[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {112, 256, 128, 1, false},
-    {128, 256, 128, 1, false}};
-static const struct product_tile promoted[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {144, 128, 128, 1, false}};
-static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {56, 256, 128, 1, false}};
-static const struct product_tile blocks[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}},
-    gated_blocks[] = {{32, 128, 64, 1, false}, {48, 128, 64, 1, false}, {128, 128, 64, 1, false}};
+static const struct product_tile packed[] = {{16, 128, 128, 1, false, 1}, {16, 256, 256, 1, false, 1}, {32, 256, 256, 1, false, 1}, {64, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}, {160, 128, 128, 1, false, 1}};
+static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false, 1}, {16, 256, 128, 1, false, 1}, {32, 256, 128, 1, false, 1}, {48, 256, 128, 1, false, 1}};
+static const struct product_tile gated[] = {{32, 128, 64, 1, false, 1}, {64, 128, 64, 1, false, 1}, {64, 256, 128, 1, false, 1}, {80, 256, 128, 1, false, 1}, {96, 256, 128, 1, false, 1}, {112, 256, 128, 1, false, 1},
+    {128, 256, 128, 1, false, 1}};
+static const struct product_tile promoted[] = {{32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}, {144, 128, 128, 1, false, 1}};
+static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false, 1}, {64, 128, 64, 1, false, 1}, {56, 256, 128, 1, false, 1}};
+static const struct product_tile blocks[] = {{32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}},
+    gated_blocks[] = {{32, 128, 64, 1, false, 1}, {48, 128, 64, 1, false, 1}, {128, 128, 64, 1, false, 1}};
 /* By kind of sums: the tiles, and how many there are, of .swiglu too. */
 #define TILES(of_, gated_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}}
 static const struct {
@@ -82,7 +82,7 @@ static double k_tile_cycles(const product_facts *f, const struct product_tile *t
     const double bytes = LINE * (rows * straddle(f->lda) / t->cluster + t->bn * (f->packed_bits ? f->packed_bits / 16.0 : straddle(f->ldb)));
     const double decode = f->packed_bits ? DECODE * t->bn : 0;
     const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = bytes * active / f->device->l2;
-    return most(most(most(tensor, decode), load), K_TILE) + SLOWER * least(tensor, load);
+    return most(most(most(tensor, decode), load), K_TILE + K_TILE_ROW * (t->bm + t->bn)) + SLOWER * least(tensor, load);
 }
 
 double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
@@ -93,11 +93,11 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
     const double active = t->cluster * (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
     const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
-    const double tile = TILE + (t->cluster > 1 ? TILE_OF_TWO : 0), compute = k_tiles * k_tile_cycles(f, t, m, active) + tile * (t->ping_pong ? 1 : rounds) + meet;
+    const double tile = TILE + TILE_EACH * t->bm * t->bn + (t->cluster > 1 ? TILE_OF_TWO : 0), compute = k_tiles * k_tile_cycles(f, t, m, active) + tile * (t->ping_pong ? 1 : rounds) + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
-    const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
-    return w->streamed && w->tiles > w->workers ? us * STREAMED : us;
+    const double us = t->slower * (LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz);
+    return !w->streamed ? us : us * (w->tiles > w->workers ? STREAMED : SPLIT);
 }
 
 /* The better one of both. */
