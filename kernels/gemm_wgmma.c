@@ -171,8 +171,7 @@ static void plain_places(sett_build *b, wgmma_parts *t, sett_tensor *B)
 static int stage_bytes(const wgmma_parts *t)
 {
     const sett_gemm_wgmma_options *o = t->o;
-    const int of_b = t->sw ? halves_of(o) * (sett_tma_bytes(t->tb) + sett_tma_bytes(t->tsw)) : sett_tma_bytes(t->tb) * (o->tuning.bn / ROWS);
-    return sett_tma_bytes(t->ta) * (o->tuning.bm / box_of_a(o)) + of_b;
+    return sett_tma_bytes(t->ta) * (o->tuning.bm / box_of_a(o)) + (t->sw ? sett__wgmma_packed_tx(t) : sett_tma_bytes(t->tb) * (o->tuning.bn / ROWS));
 }
 
 static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *const B[2], sett_tensor *C)

@@ -6,7 +6,7 @@
 #include "stream_k.h"
 #include "weights.h"
 
-enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, PACKED_STAGES = 16, BOXES = 32, SUMS = 128 /* most of a thread */, PACKED_SUMS = 112, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
+enum { GROUP = 128, WARP = 32, LINE = 128, ROWS = 64 /* of B, of an instruction */, RASTER = 8, BARRIERS = 1024, CHUNKS = 8, PACKED_STAGES = 16, BOXES = 32 /* at most */, BOXES_OF_A = 10, SUMS = 128 /* most of a thread */, PACKED_SUMS = 112, PROMOTED = 72, SHARED = 56 /* with as many of a K tile beside them; of .stream_k in two instructions */, SCALED = 128 /* columns of B with one scale */, SCALES_K = 8, SCALES_STAGES = 2 /* of SA: K tiles of a stage, and stages */ };
 
 /* Of C, of a tile. */
 static inline int columns(const sett_gemm_wgmma_options *o)
@@ -91,14 +91,14 @@ static inline int most_sums(const sett_gemm_wgmma_options *o)
     return upright(o) ? ROWS : wide || scales ? SHARED : PROMOTED;
 }
 
-/* Rows that one TMA box brings, of `rows` in all: as many as go into these, up to 64, and a multiple of the 8 rows of a swizzle. A box of more
- * than 64 rows that lies partly outside is slow where many blocks load it at once. */
+/* Rows of A that one TMA box brings, of so many in all, which it divides: few, as rows of a box that lie outside take long where many blocks
+ * load it at once; but at least two rows of swizzles, and no more boxes than a thread has time for. */
 static inline int box_of(int rows)
 {
-    int box = 64;
-    while (rows % box)
-        box -= 8;
-    return box;
+    int box = 16;
+    while (box < rows && box < 64 && (rows % box || rows / box > BOXES_OF_A))
+        box += 8;
+    return rows % box ? 8 : box;
 }
 
 static inline int box_of_a(const sett_gemm_wgmma_options *o)
@@ -186,6 +186,8 @@ void sett__wgmma_promoted(sett_build *, const wgmma_parts *, const wgmma_group *
 void sett__wgmma_check_packed(sett_gemm_wgmma_options *, choice *);
 /* Bytes of a stage. */
 int sett__wgmma_packed_bytes(const sett_gemm_wgmma_options *);
+/* Bytes that copies bring to a stage. */
+int sett__wgmma_packed_tx(const wgmma_parts *);
 /* The places of B and SW in shared memory, and what brings them. */
 void sett__wgmma_packed_places(sett_build *, wgmma_parts *, sett_tensor *const from[2]);
 /* The loader's: those of K tile k of a tile to the stage. */

@@ -36,48 +36,67 @@ sett_val *sett__wgmma_scales_begin_after(const wgmma_place *x)
     return x->first ? sett_mod(x->first, 16 / sett__bytes_of(SETT_F32)) : NULL;
 }
 
-/* Box number i of a tile's rows of A or B: of a matrix of so many boxes, and the last one of these where it lies outside, as a box
- * outside takes longer than one inside; what it brings is never stored. */
-static sett_tensor *box_at(const wgmma_parts *t, sett_tensor *rows, int box, sett_arg i, sett_val *extent)
-{
-    return sett_local_tile(rows, T(box, t->bk), T(sett_min(i, sett_sub(sett_ceil_div(extent, box), 1)), ALL));
-}
-
-/* A tile's loads: where in shared memory, (box,bk,stages), and from where, (box,bk,k). */
+/* A tile's loads by boxes: where in shared memory, (box,bk,stages), and from where, (box,bk,k). */
 typedef struct loads {
-    int n;
+    sett_tma *map;
+    int n, boxes; /* of these loads; of them so many are of one matrix, and those of the next one follow */
+    sett_val *inside; /* the first ones of a matrix that do not lie outside it altogether: others are not loaded, as what stands in their place is never stored */
+    sett_val *bytes;  /* that come to a stage of a block, from a peer too */
     sett_tensor *to[BOXES], *from[BOXES];
 } loads;
+
+/* Of so many boxes from number `first` on, those that begin inside so many rows. */
+static sett_val *inside_of(sett_build *b, sett_arg first, int boxes, int box, sett_val *rows)
+{
+    return sett_value(b, sett_clamp(sett_sub(sett_ceil_div(rows, box), first), 0, boxes));
+}
 
 /* In a cluster each block loads one half of A's boxes for both. */
 static loads loads_of_a(sett_build *b, const wgmma_parts *t, const wgmma_place *p)
 {
-    const int box = box_of_a(t->o), boxes = t->o->tuning.bm / box;
-    loads x = {.n = boxes / cluster_of(t->o)};
+    const int box = box_of_a(t->o), boxes = t->o->tuning.bm / box, n = boxes / cluster_of(t->o);
     sett_val *rank = cluster_of(t->o) == 2 ? sett_block_idx_in_cluster(b) : NULL;
     sett_tensor *rows = sett__wgmma_rows(p, sett_tma_tensor(t->ta));
-    const sett_arg m = sett_get(p->at, 0);
-    for (int i = 0; i < x.n; i++) {
-        sett_arg at = rank ? SETT_A(sett_add(sett_mul(rank, x.n), i)) : sett_arg_i(i);
-        x.from[i] = box_at(t, rows, box, sett_add(sett_mul(m, boxes), at), p->rows);
+    const sett_arg first = sett_mul(sett_get(p->at, 0), boxes), mine = rank ? SETT_A(sett_mul(rank, n)) : sett_arg_i(0);
+    sett_val *inside = inside_of(b, first, boxes, box, p->rows);
+    loads x = {.map = t->ta, .n = n, .boxes = n, .inside = rank ? sett_sub(inside, mine) : inside, .bytes = sett_mul(inside, sett_tma_bytes(t->ta))};
+    for (int i = 0; i < n; i++) {
+        const sett_arg at = sett_add(mine, i);
+        x.from[i] = sett_local_tile(rows, T(box, t->bk), T(sett_add(first, at), ALL));
         x.to[i] = sett_local_tile(t->a, T(box, t->bk), T(at, 0));
     }
     return x;
 }
 
 /* Of .swiglu the first half of B's boxes is the gate's rows, and the others are those of up, which lie N rows further on in B. */
-static loads loads_of_b(const wgmma_parts *t, const wgmma_place *p)
+static loads loads_of_b(sett_build *b, const wgmma_parts *t, const wgmma_place *p)
 {
-    const int boxes = t->o->tuning.bn / ROWS, gate = columns(t->o) / ROWS;
+    const int gate = row_blocks(t->o);
     sett_tensor *all = sett_tma_tensor(t->tb), *rows = p->batch ? sett_slice(all, ALL, ALL, p->batch) : all;
     sett_tensor *up = t->o->swiglu ? sett_domain_offset(rows, t->N, 0) : NULL;
-    const sett_arg n = sett_get(p->at, 1);
-    loads x = {.n = boxes};
-    for (int i = 0; i < boxes; i++) {
-        x.from[i] = box_at(t, i < gate ? rows : up, ROWS, sett_add(sett_mul(n, gate), i % gate), t->N);
+    const sett_arg first = sett_mul(sett_get(p->at, 1), gate);
+    loads x = {.map = t->tb, .n = gate * halves_of(t->o), .boxes = gate, .inside = inside_of(b, first, gate, ROWS, t->N)};
+    x.bytes = sett_mul(x.inside, sett_tma_bytes(t->tb) * halves_of(t->o));
+    for (int i = 0; i < x.n; i++) {
+        x.from[i] = sett_local_tile(i < gate ? rows : up, T(ROWS, t->bk), T(sett_add(first, i % gate), ALL));
         x.to[i] = sett_local_tile(t->b, T(ROWS, t->bk), T(i, 0));
     }
     return x;
+}
+
+/* K tile k of them. mask: to which blocks of a cluster, NULL: to the own one. certain: the tile has a box inside. */
+static void load(sett_build *b, const loads *x, sett_pipeline_state *put, sett_val *k, sett_val *mask, bool certain)
+{
+    sett_val *s = sett_pipeline_stage(put);
+    for (int i = 0; i < x->n; i++) {
+        const int number = i % x->boxes;
+        sett_tensor *from = sett_slice(x->from[i], ALL, ALL, k), *to = sett_slice(x->to[i], ALL, ALL, s);
+        if (!number && certain)
+            sett_tma_load(x->map, from, to, sett_pipeline_barrier(put), .mask = mask);
+        else
+            sett_if (b, sett_gt(x->inside, number))
+                sett_tma_load(x->map, from, to, sett_pipeline_barrier(put), .mask = mask);
+    }
 }
 
 /* SA of K tile k, from `first` on, and of those behind it that a stage has room for. What lies past K is 0, and not read. */
@@ -100,19 +119,17 @@ void sett__wgmma_produce(sett_build *b, const wgmma_parts *t)
     sett_while (b, sett_is_valid_tile(w)) {
         const wgmma_place at = sett__wgmma_place(b, t, w);
         sett_arg range = k_range(b, t, w);
-        const loads x[] = {loads_of_a(b, t, &at), t->sw ? (loads){.n = 0} : loads_of_b(t, &at)};
+        const loads of_a = loads_of_a(b, t, &at), of_b = t->sw ? (loads){.n = 0} : loads_of_b(b, t, &at);
         const packed_loads packed = t->sw ? sett__wgmma_packed_loads(t, &at) : (packed_loads){{NULL}, {NULL}};
+        sett_val *bytes = t->sw ? sett_add(of_a.bytes, sett__wgmma_packed_tx(t)) : sett_add(of_a.bytes, of_b.bytes);
         sett_for (b, k, sett_get(range, 0), sett_get(range, 1), 1) {
             if (t->sa)
                 load_scales(b, t, scales, &at, k, sett_get(range, 0));
-            sett_producer_acquire(put);
-            sett_val *s = sett_pipeline_stage(put);
-            for (int i = 0; i < x[0].n; i++)
-                sett_tma_load(t->ta, sett_slice(x[0].from[i], ALL, ALL, k), sett_slice(x[0].to[i], ALL, ALL, s), sett_pipeline_barrier(put), .mask = both);
+            sett_producer_acquire_tx(put, bytes);
+            load(b, &of_a, put, k, both, !both);
             if (t->sw)
                 sett__wgmma_load_packed(t, &packed, put, k);
-            for (int i = 0; i < x[1].n; i++)
-                sett_tma_load(t->tb, sett_slice(x[1].from[i], ALL, ALL, k), sett_slice(x[1].to[i], ALL, ALL, s), sett_pipeline_barrier(put));
+            load(b, &of_b, put, k, NULL, !both);
             sett_pipeline_advance(put);
         }
         sett_advance_to_next_work(w);

@@ -63,6 +63,11 @@ packed_loads sett__wgmma_packed_loads(const wgmma_parts *t, const wgmma_place *p
     return x;
 }
 
+int sett__wgmma_packed_tx(const wgmma_parts *t)
+{
+    return halves_of(t->o) * (sett_tma_bytes(t->tb) + sett_tma_bytes(t->tsw));
+}
+
 void sett__wgmma_load_packed(const wgmma_parts *t, const packed_loads *x, sett_pipeline_state *put, sett_val *k)
 {
     const sett_gemm_wgmma_options *o = t->o;

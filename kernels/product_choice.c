@@ -50,17 +50,24 @@ static int64_t ceil_div(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
-/* How far the rows of groups are from their mean, as routes that are drawn at random leave them: a standard deviation, which is its root. */
-static int64_t spread_of(const product_facts *f, int64_t m)
+/* Tiles above each other of one batch. Rows of uneven ones are spread about their mean as routes that are drawn at random leave them, by its root:
+ * a tile is one more where rows reach below the ones before it, which is likely by the logistic curve that is nearest to the normal one. */
+static double tiles_high(const product_facts *f, const struct product_tile *t, int64_t m)
 {
-    return f->uneven ? (int64_t)sqrt((double)m) : 0;
+    enum { FAR = 4 /* standard deviations */ };
+    const double spread = sqrt((double)m), certain = floor(most((double)m - FAR * spread, 0) / t->bm) + 1;
+    double high = certain;
+    if (!f->uneven)
+        return (double)ceil_div(m, t->bm);
+    for (double at = certain * t->bm; at < (double)m + FAR * spread; at += t->bm)
+        high += 1 / (1 + exp(1.702 * (at - (double)m) / spread));
+    return high;
 }
 
-/* Counted in clusters. Of all batches, of uneven ones in the mean: of as many with the least, the usual and the most rows. */
+/* Of all batches, counted in clusters. */
 static int64_t tiles_of(const product_facts *f, const struct product_tile *t, int64_t m)
 {
-    const int64_t spread = spread_of(f, m), high = ceil_div(m - spread, t->bm) + ceil_div(m, t->bm) + ceil_div(m + spread, t->bm);
-    return ceil_div(f->batches * high, 3) * ceil_div(f->n, (int64_t)t->columns * t->cluster);
+    return (int64_t)ceil((double)f->batches * tiles_high(f, t, m)) * ceil_div(f->n, (int64_t)t->columns * t->cluster);
 }
 
 static int64_t together_of(const struct product_tile *t, int64_t m)
@@ -112,10 +119,9 @@ static void consider(const product_facts *f, int64_t m, product_way w, product_w
  * or rows are many. */
 static int lowest(const product_facts *f, int64_t m)
 {
-    const int64_t rows = m + spread_of(f, m);
     int low = 0;
     for (int i = 0; f->packed_bits && i < f->n_tiles && m <= FEW; i++)
-        if (f->tile[i].bm >= rows && f->tile[i].columns <= FEW_PACKED && (!low || f->tile[i].bm < low))
+        if (f->tile[i].bm >= m && f->tile[i].columns <= FEW_PACKED && (!low || f->tile[i].bm < low))
             low = f->tile[i].bm;
     return low;
 }

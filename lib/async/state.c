@@ -291,14 +291,14 @@ static void commit(const sett__ctx *c, const sett_pipeline_state *s)
         sett__record_bar(c, &bar, SETT__CPARRIVE, 0, NULL, 1, &(const int32_t){1});
 }
 
-/* A lane expects the bytes of the stage, and arrives. */
-static void expect(const sett__ctx *c, const sett_pipeline_state *s)
+/* A lane expects so many bytes of the stage, and arrives. */
+static void expect(const sett__ctx *c, const sett_pipeline_state *s, uint32_t bytes)
 {
     sett__bar bar;
     const uint32_t lane = sett__electing(c->b) ? SETT__NONE : sett__one_lane(c);
     if (!take_stage(c, s, s->pipe->bar[SETT__FULL], NULL, &bar))
         return;
-    const uint32_t args[2] = {number(c, s->pipe->tx_bytes)->id, lane};
+    const uint32_t args[2] = {bytes, lane};
     sett__record_bar(c, &bar, SETT__MBEXPECT, 2, args, 2, (const int32_t[]){0, 1});
 }
 
@@ -385,7 +385,7 @@ static void acquire(const sett__ctx *c, sett_pipeline_state *s, sett_val *token)
 {
     wait_unless(c, s, SETT__EMPTY, token);
     if (s->pipe->kind == SETT_PIPELINE_TMA_ASYNC)
-        expect(c, s);
+        expect(c, s, number(c, s->pipe->tx_bytes)->id);
     owe_tail(c, s);
 }
 
@@ -420,6 +420,23 @@ sett_val *sett_pipeline_step_at(sett_site site, sett_pipeline_state *s, sett_pip
         return ask(&c, s, s->side == SETT__FULL ? SETT__EMPTY : SETT__FULL);
     do_step(&c, s, step, token);
     return NULL;
+}
+
+void sett_producer_acquire_tx_at(sett_site site, sett_pipeline_state *s, sett_arg bytes)
+{
+    sett__ctx c = {NULL, site, "sett_producer_acquire_tx"};
+    char made[200];
+    uint32_t n;
+    if (!begin_move(&c, s) || !sett__use_arg(c.b, site, c.func, bytes) || !check_step(&c, s, SETT_PIPELINE_ACQUIRE, NULL))
+        return;
+    SETT__FAIL_IF(c.b, site, c.func, s->pipe->kind != SETT_PIPELINE_TMA_ASYNC, , SETT_E_ARGUMENT, "nothing expects bytes of %s: sett_producer_acquire", made_at(s->pipe, made, sizeof made));
+    SETT__FAIL_IF(c.b, site, c.func, bytes.kind == SETT_INT && (bytes.u.i < 0 || bytes.u.i > s->pipe->tx_bytes), , SETT_E_RANGE, "%lld bytes: 0 to %lld, the .tx_bytes of %s", (long long)bytes.u.i,
+        (long long)s->pipe->tx_bytes, made_at(s->pipe, made, sizeof made));
+    if (!sett__int_operand(&c, bytes, "the number of bytes", &n))
+        return;
+    wait_unless(&c, s, SETT__EMPTY, NULL);
+    expect(&c, s, n);
+    owe_tail(&c, s);
 }
 
 /* Its stage now, as a state of its own. */
