@@ -45,7 +45,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * sett__bytes_of(o->c);
-    sett__product_tiles(&f, o->swiglu, packed_bits(o) ? PRODUCT_PACKED : o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS, PRODUCT_TILES); /* without .stream_k more of them fit */
+    sett__product_tiles(&f, o->swiglu, packed_bits(o) ? PRODUCT_PACKED : o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS); /* without .stream_k more of them fit */
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)

@@ -40,6 +40,12 @@ static bool has_few(const sett_product_problem *p, bool by_tma)
     return few_of(p) > 0 && (by_tma || !sett__product_packed_bits(p));
 }
 
+static product_sums sums_of(const sett_product_problem *p, const product_facts *f)
+{
+    enum { EVEN = 64 /* bytes */ };
+    return f->packed_bits ? PRODUCT_PACKED : p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : f->lda % EVEN || f->ldb % EVEN ? PRODUCT_STRADDLING : PRODUCT_SUMS;
+}
+
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
@@ -53,7 +59,7 @@ static product_facts facts_of(const sett_product_problem *p)
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
     f.packed_bits = sett__product_packed_bits(p);
     f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, f.packed_bits ? PRODUCT_PACKED : p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
+    sett__product_tiles(&f, p->swiglu, sums_of(p, &f));
     return f;
 }
 

@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 32 /* at most, before some are left out */, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
+enum { PRODUCT_TILES = SETT_PRODUCT_KERNELS, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -75,11 +75,11 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
-/* What a thread sums: as it is, in two levels (.promote), or those times scales (.block_scales). */
-typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PRODUCT_PACKED } product_sums;
-/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among and that have registers for its sums, without those that its N and K
- * need least where there are more than `most_tiles`. */
-void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_tiles);
+/* What a thread sums: as it is, where rows of A and B lie at multiples of 64 bytes or where not; in two levels (.promote), or those times scales
+ * (.block_scales); or products with packed weights. */
+typedef enum product_sums { PRODUCT_SUMS, PRODUCT_STRADDLING, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PRODUCT_PACKED } product_sums;
+/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among, and that have registers for its sums. */
+void sett__product_tiles(product_facts *, bool swiglu, product_sums);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);

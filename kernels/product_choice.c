@@ -4,21 +4,20 @@
 #include "gemm_wgmma.h"
 #include "product.h"
 #include <math.h>
-#include <string.h>
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 2.863, TENSOR = 1.39, POWER = 0.7078, SLOWER = 0.06636 /* of what is not the bound */, K_TILE = 169.7, K_TILE_ROW = 0.6847 /* of A and B, at least */, TILE = 303.4, TILE_EACH = 0.01456 /* a sum */, TILE_OF_TWO = 759.6 /* more of a cluster of two */,
-                    MEET = 3785, MEET_EACH = 0.1028 /* a sum */, OVERLAP = 0.1964, STREAMED = 1.007 /* as it is less certain */, SPLIT = 1.011, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
+static const double LAUNCH_US = 3.023, TENSOR = 1.423, POWER = 0.6929, SLOWER = 0.09749 /* of what is not the bound */, K_TILE = 169.7, K_TILE_ROW = 0.623 /* of A and B, at least */, TILE = 255.2, TILE_EACH = 0.01405 /* a sum */, TILE_OF_TWO = 676.4 /* more of a cluster of two */,
+                    MEET = 3885, MEET_EACH = 0.09665 /* a sum */, OVERLAP = 0.2368, STREAMED = 1.007 /* as it is less certain */, SPLIT = 0.9928, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
 /* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
  * most of those rows lie in two lines. */
-static const double STRADDLE[] = {2.21, 1.49, 1.06, 1};
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256, SAMPLES = 64, MOST_SAMPLED = 8192 };
+static const double STRADDLE[] = {2.04, 1.65, 1.33, 1};
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256 };
 
-/* Tiles of which each is the best one for some products; of .swiglu bn has both halves. */
-static const struct product_tile usual[] = {{16, 64, 64, 1, false, 0.92}, {32, 64, 64, 1, false, 0.943}, {64, 64, 64, 1, false, 0.957}, {48, 128, 128, 1, false, 0.987}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1.03}, {96, 128, 128, 1, false, 1.02},
-    {96, 256, 256, 1, false, 1}, {112, 128, 128, 1, false, 0.983}, {128, 128, 128, 1, false, 0.984}, {128, 128, 128, 1, true, 0.975}, {128, 128, 128, 2, false, 1.01}, {144, 128, 128, 1, false, 0.975}, {160, 128, 128, 1, false, 0.976},
-    {160, 128, 128, 2, false, 0.995}, {192, 128, 128, 2, false, 1}, {256, 128, 128, 2, false, 1.01}};
+/* Seven tiles that together come nearest to the best of all, over products of models and drawn ones on an H200: where rows of A and B lie at multiples of
+ * 64 bytes, and where they do not. */
+static const struct product_tile usual[] = {{32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, true, 1}, {144, 128, 128, 1, false, 1}};
+static const struct product_tile straddling[] = {{16, 64, 64, 1, false, 1}, {32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {80, 128, 128, 1, false, 1}, {112, 128, 128, 1, false, 1}, {160, 128, 128, 2, false, 1}, {192, 128, 128, 2, false, 1}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
 static const struct product_tile packed[] = {{16, 128, 128, 1, false, 1}, {16, 256, 256, 1, false, 1}, {32, 256, 256, 1, false, 1}, {64, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}, {160, 128, 128, 1, false, 1}};
 static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false, 1}, {16, 256, 128, 1, false, 1}, {32, 256, 128, 1, false, 1}, {48, 256, 128, 1, false, 1}};
@@ -33,7 +32,7 @@ static const struct product_tile blocks[] = {{32, 64, 64, 1, false, 1}, {64, 64,
 static const struct {
     const struct product_tile *of[2];
     size_t n[2];
-} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated), [PRODUCT_PROMOTED] = TILES(promoted, gated_promoted), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks), [PRODUCT_PACKED] = TILES(packed, gated_packed)};
+} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated), [PRODUCT_STRADDLING] = TILES(straddling, gated), [PRODUCT_PROMOTED] = TILES(promoted, gated_promoted), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks), [PRODUCT_PACKED] = TILES(packed, gated_packed)};
 
 static double least(double x, double y)
 {
@@ -159,52 +158,12 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------- */
-/* What a tile is worth: the sum, over numbers of rows from 1 to 8192, each a sixth more than the one before, of the logarithms of what the best time
- * would be without it, over the best one. */
-static void worth(const product_facts *f, double us[][SAMPLES], int samples, double *of)
-{
-    for (int i = 0; i < f->n_tiles; i++)
-        of[i] = 0;
-    for (int s = 0; s < samples; s++) {
-        int best = 0;
-        double second = HUGE_VAL;
-        for (int i = 1; i < f->n_tiles; i++)
-            best = us[i][s] < us[best][s] ? i : best;
-        for (int i = 0; i < f->n_tiles; i++)
-            second = i != best ? least(second, us[i][s]) : second;
-        of[best] += log(second / us[best][s]);
-    }
-}
-
-/* Leaves out what is worth least, one after the other, until so many are left. */
-static void leave_out(product_facts *f, int most_tiles)
-{
-    double us[PRODUCT_TILES][SAMPLES], of[PRODUCT_TILES];
-    int samples = 0;
-    for (int64_t m = f->few + 1; m <= MOST_SAMPLED; m += m / 6 + 1, samples++)
-        for (int i = 0; i < f->n_tiles; i++) {
-            product_way w = {.us = HUGE_VAL};
-            consider_tile(f, m, i, &w);
-            us[i][samples] = w.us;
-        }
-    while (f->n_tiles > most_tiles) {
-        int needed_least = 0;
-        worth(f, us, samples, of);
-        for (int i = 1; i < f->n_tiles; i++)
-            needed_least = of[i] < of[needed_least] ? i : needed_least;
-        const size_t behind = (size_t)(--f->n_tiles - needed_least);
-        memmove(&f->tile[needed_least], &f->tile[needed_least + 1], sizeof *f->tile * behind);
-        memmove(us[needed_least], us[needed_least + 1], sizeof *us * behind);
-    }
-}
-
-void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums, int most_tiles)
+void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums)
 {
     const struct product_tile *of = of_sums[sums].of[swiglu];
     f->n_tiles = 0;
-    for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++)
-        if (f->ping_pong || !of[i].ping_pong)
-            f->tile[f->n_tiles++] = of[i];
-    if (f->n_tiles > most_tiles)
-        leave_out(f, most_tiles);
+    for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++) {
+        f->tile[f->n_tiles] = of[i];
+        f->tile[f->n_tiles++].ping_pong &= f->ping_pong;
+    }
 }

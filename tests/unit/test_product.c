@@ -314,7 +314,8 @@ START_TEST(choices)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
         f.lda = f.ldb = f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
-        sett__product_tiles(&f, false, false, 7);
+        f.ping_pong = i % 2;
+        sett__product_tiles(&f, false, f.lda % 64 ? PRODUCT_STRADDLING : PRODUCT_SUMS);
         ck_assert_int_eq(f.n_tiles, 7);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
