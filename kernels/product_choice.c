@@ -14,10 +14,10 @@ static const double LAUNCH_US = 3.023, TENSOR = 1.423, POWER = 0.6929, SLOWER = 
 static const double STRADDLE[] = {2.04, 1.65, 1.33, 1};
 enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256 };
 
-/* Seven tiles that together come nearest to the best of all, over products of models and drawn ones on an H200: where rows of A and B lie at multiples of
- * 64 bytes, and where they do not. */
-static const struct product_tile usual[] = {{32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, true, 1}, {144, 128, 128, 1, false, 1}};
-static const struct product_tile straddling[] = {{16, 64, 64, 1, false, 1}, {32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {80, 128, 128, 1, false, 1}, {112, 128, 128, 1, false, 1}, {160, 128, 128, 2, false, 1}, {192, 128, 128, 2, false, 1}};
+/* Eight tiles that together come nearest to the best of all, over products of models and drawn ones on an H200, where rows of A and B lie at multiples of
+ * 64 bytes, and where they do not. The first one is left out where few rows have a kernel of their own. */
+static const struct product_tile usual[] = {{16, 64, 64, 1, false, 1}, {32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, true, 1}, {144, 128, 128, 1, false, 1}};
+static const struct product_tile straddling[] = {{48, 64, 64, 1, false, 1}, {16, 64, 64, 1, false, 1}, {32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {80, 128, 128, 1, false, 1}, {112, 128, 128, 1, false, 1}, {160, 128, 128, 2, false, 1}, {192, 128, 128, 2, false, 1}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
 static const struct product_tile packed[] = {{16, 128, 128, 1, false, 1}, {16, 256, 256, 1, false, 1}, {32, 256, 256, 1, false, 1}, {64, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}, {160, 128, 128, 1, false, 1}};
 static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false, 1}, {16, 256, 128, 1, false, 1}, {32, 256, 128, 1, false, 1}, {48, 256, 128, 1, false, 1}};
@@ -161,8 +161,9 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
 void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums)
 {
     const struct product_tile *of = of_sums[sums].of[swiglu];
+    const size_t n = of_sums[sums].n[swiglu], most_tiles = (size_t)SETT_PRODUCT_KERNELS - (f->few > 0);
     f->n_tiles = 0;
-    for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++) {
+    for (size_t i = n > most_tiles ? n - most_tiles : 0; i < n; i++) {
         f->tile[f->n_tiles] = of[i];
         f->tile[f->n_tiles++].ping_pong &= f->ping_pong;
     }

@@ -316,7 +316,7 @@ START_TEST(choices)
         f.lda = f.ldb = f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
         f.ping_pong = i % 2;
         sett__product_tiles(&f, false, f.lda % 64 ? PRODUCT_STRADDLING : PRODUCT_SUMS);
-        ck_assert_int_eq(f.n_tiles, 7);
+        ck_assert_int_eq(f.n_tiles, 8);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
             const struct product_tile *t = &f.tile[w.kernel];
