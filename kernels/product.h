@@ -63,7 +63,6 @@ typedef struct product_facts {
         int bm, bn, columns; /* rows of A, of B; columns of D, of a block */
         int cluster;         /* blocks beside each other, which share A */
         bool ping_pong;      /* its stores take no time, and K is not dealt */
-        double slower;       /* than the model would have it: what was measured over that */
     } tile[PRODUCT_TILES];
 } product_facts;
 

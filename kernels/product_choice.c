@@ -7,26 +7,26 @@
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 3.023, TENSOR = 1.423, POWER = 0.6929, SLOWER = 0.09749 /* of what is not the bound */, K_TILE = 169.7, K_TILE_ROW = 0.623 /* of A and B, at least */, TILE = 255.2, TILE_EACH = 0.01405 /* a sum */, TILE_OF_TWO = 676.4 /* more of a cluster of two */,
-                    MEET = 3885, MEET_EACH = 0.09665 /* a sum */, OVERLAP = 0.2368, STREAMED = 1.007 /* as it is less certain */, SPLIT = 0.9928, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
+static const double LAUNCH_US = 2.81, TENSOR = 1.377, POWER = 0.605, SLOWER = 0.104 /* of what is not the bound */, K_TILE = 173, K_TILE_ROW = 0.547 /* of A and B, at least */, TILE = 120, TILE_EACH = 0.0271 /* a sum */, TILE_OF_TWO = 913 /* more of a cluster of two */,
+                    MEET = 4426, MEET_EACH = 0.109 /* a sum */, OVERLAP = 0.218, NARROW = 0.956 /* of the time of tiles of 64 columns */, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
 /* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
  * most of those rows lie in two lines. */
-static const double STRADDLE[] = {2.04, 1.65, 1.33, 1};
+static const double STRADDLE[] = {1.95, 1.65, 1.2, 1};
 enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256 };
 
 /* Eight tiles that together come nearest to the best of all, over products of models and drawn ones on an H200, where rows of A and B lie at multiples of
  * 64 bytes, and where they do not. The first one is left out where few rows have a kernel of their own. */
-static const struct product_tile usual[] = {{16, 64, 64, 1, false, 1}, {32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, true, 1}, {144, 128, 128, 1, false, 1}};
-static const struct product_tile straddling[] = {{48, 64, 64, 1, false, 1}, {16, 64, 64, 1, false, 1}, {32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {80, 128, 128, 1, false, 1}, {112, 128, 128, 1, false, 1}, {160, 128, 128, 2, false, 1}, {192, 128, 128, 2, false, 1}};
+static const struct product_tile usual[] = {{16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}};
+static const struct product_tile straddling[] = {{48, 64, 64, 1, false}, {16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {80, 128, 128, 1, false}, {112, 128, 128, 1, false}, {160, 128, 128, 2, false}, {192, 128, 128, 2, false}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
-static const struct product_tile packed[] = {{16, 128, 128, 1, false, 1}, {16, 256, 256, 1, false, 1}, {32, 256, 256, 1, false, 1}, {64, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}, {160, 128, 128, 1, false, 1}};
-static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false, 1}, {16, 256, 128, 1, false, 1}, {32, 256, 128, 1, false, 1}, {48, 256, 128, 1, false, 1}};
-static const struct product_tile gated[] = {{32, 128, 64, 1, false, 1}, {64, 128, 64, 1, false, 1}, {64, 256, 128, 1, false, 1}, {80, 256, 128, 1, false, 1}, {96, 256, 128, 1, false, 1}, {112, 256, 128, 1, false, 1},
-    {128, 256, 128, 1, false, 1}};
-static const struct product_tile promoted[] = {{32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {80, 128, 128, 1, false, 1}, {96, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}, {144, 128, 128, 1, false, 1}};
-static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false, 1}, {64, 128, 64, 1, false, 1}, {56, 256, 128, 1, false, 1}};
-static const struct product_tile blocks[] = {{32, 64, 64, 1, false, 1}, {64, 64, 64, 1, false, 1}, {64, 128, 128, 1, false, 1}, {128, 128, 128, 1, false, 1}},
-    gated_blocks[] = {{32, 128, 64, 1, false, 1}, {48, 128, 64, 1, false, 1}, {128, 128, 64, 1, false, 1}};
+static const struct product_tile packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {160, 128, 128, 1, false}};
+static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false}, {16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}};
+static const struct product_tile gated[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {112, 256, 128, 1, false},
+    {128, 256, 128, 1, false}};
+static const struct product_tile promoted[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {144, 128, 128, 1, false}};
+static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {56, 256, 128, 1, false}};
+static const struct product_tile blocks[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}},
+    gated_blocks[] = {{32, 128, 64, 1, false}, {48, 128, 64, 1, false}, {128, 128, 64, 1, false}};
 /* By kind of sums: the tiles, and how many there are, of .swiglu too. */
 #define TILES(of_, gated_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}}
 static const struct {
@@ -102,8 +102,8 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double tile = TILE + TILE_EACH * t->bm * t->bn + (t->cluster > 1 ? TILE_OF_TWO : 0), compute = k_tiles * k_tile_cycles(f, t, m, active) + tile * (t->ping_pong ? 1 : rounds) + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
-    const double us = t->slower * (LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz);
-    return !w->streamed ? us : us * (w->tiles > w->workers ? STREAMED : SPLIT);
+    const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
+    return t->bn == ROWS ? us * NARROW : us;
 }
 
 /* The better one of both. */
