@@ -177,6 +177,15 @@ static void take_workspace(sett_product *x)
     x->workspace += x->workspace ? PRODUCT_LEFT_BYTES : 0;
 }
 
+static sett_status many_tiles(const char *function, const sett_product_problem *p, int max_m, sett_error *err)
+{
+    const int kinds = product_kinds_b(p);
+    char also[60] = "";
+    if (kinds)
+        snprintf(also, sizeof also, " and .%s %d", p->grouped ? "groups" : "batch", kinds);
+    return sett__product_fail(err, SETT_E_ARGUMENT, function, ".n is %d%s: with max_m %d %s more than %d tiles", p->n, also, max_m, kinds ? "they are" : "it is", PRODUCT_COUNTED);
+}
+
 /* All of a plan but its kernels. */
 static sett_status plan_for(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product *x, sett_error *err)
 {
@@ -184,9 +193,10 @@ static sett_status plan_for(const char *function, const sett_product_problem *gi
     x->max_m = max_m;
     x->by_tma = !s && sett__product_takes_tma(&x->p, target);
     x->n_tiles = x->n_kernels - (!s && has_few(&x->p, x->by_tma));
-    if (x->by_tma)
-        x->facts = facts_of(&x->p);
-    return s;
+    if (!x->by_tma)
+        return s;
+    x->facts = facts_of(&x->p), x->facts.rows = max_m;
+    return sett__product_countable(&x->facts) ? SETT_OK : many_tiles(function, &x->p, max_m, err);
 }
 
 static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)

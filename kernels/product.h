@@ -5,7 +5,8 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
+enum { PRODUCT_TILES = 16 /* at most */, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */,
+    PRODUCT_COUNTED = INT32_MAX - 65535 /* tiles of a launch: sett/scheduler.h */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -52,6 +53,7 @@ typedef struct product_facts {
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
     int64_t batches;        /* 1 or more; or groups, whose rows m counts then */
     bool uneven;            /* they have m rows in the mean, some more and some less */
+    int64_t rows;           /* of a launch, of which it counts tiles; 0: of fewer than matter */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
     int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
@@ -78,6 +80,8 @@ typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PROD
  * need least where there are more than `most_tiles`. */
 void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_tiles);
 product_way sett__product_choose(const product_facts *, int64_t m);
+/* Is there a tile of which a launch of .rows has no more than it can count? Others are not chosen. */
+bool sett__product_countable(const product_facts *);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);
 

@@ -66,6 +66,21 @@ static int64_t together_of(const struct product_tile *t, int64_t m)
     return high < SIDE ? high : SIDE;
 }
 
+/* A launch counts tiles of groups as if each had all rows. */
+static bool is_countable(const product_facts *f, const struct product_tile *t)
+{
+    const int64_t across = f->batches * ceil_div(f->n, t->columns);
+    return ceil_div(f->rows, t->bm) <= PRODUCT_COUNTED / across;
+}
+
+bool sett__product_countable(const product_facts *f)
+{
+    int i = 0;
+    while (i < f->n_tiles && !is_countable(f, &f->tile[i]))
+        i++;
+    return i < f->n_tiles;
+}
+
 /* Cycles of a K tile, where so many multiprocessors are at work. */
 static double k_tile_cycles(const product_facts *f, const struct product_tile *t, double active)
 {
@@ -111,7 +126,7 @@ static int lowest(const product_facts *f, int64_t m)
     const int64_t rows = m + spread_of(f, m);
     int low = 0;
     for (int i = 0; i < f->n_tiles && m <= FEW; i++)
-        if (f->tile[i].bm >= rows && f->tile[i].columns <= few_columns(f) && (!low || f->tile[i].bm < low))
+        if (f->tile[i].bm >= rows && f->tile[i].columns <= few_columns(f) && is_countable(f, &f->tile[i]) && (!low || f->tile[i].bm < low))
             low = f->tile[i].bm;
     return low;
 }
@@ -127,7 +142,7 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
     const int low = lowest(f, m);
     for (int i = 0; i < f->n_tiles; i++) {
         const struct product_tile *t = &f->tile[i];
-        if (low && (t->bm != low || t->columns > few_columns(f)))
+        if (!is_countable(f, t) || (low && (t->bm != low || t->columns > few_columns(f))))
             continue;
         const int64_t tiles = tiles_of(f, t, m), at_once = f->multiprocessors, together = together_of(t, m), teams = at_once / together * together;
         const int workers = (int)(tiles < at_once ? tiles : at_once);
