@@ -230,7 +230,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
     wgmma_parts t = {.o = &o, .bk = LINE / sett__bytes_of(o.dtype), .product = &p, .terms = &s, .M = M, .N = N};
-    t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
+    t.K = K, t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
     if (o.stream_k) {
         t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, sums_of(&o));
