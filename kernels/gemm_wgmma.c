@@ -27,14 +27,6 @@ static int most_stages(const sett_gemm_wgmma_options *o)
     return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * staged_blocks(o) * ROWS * sett__bytes_of(o->c)) / (o->tuning.bm * LINE + of_b);
 }
 
-/* Has a thread registers for it? */
-static bool fits(const sett_gemm_wgmma_options *o, const struct product_tile *t)
-{
-    sett_gemm_wgmma_options x = *o;
-    x.tuning.bm = t->bm, x.tuning.bn = t->bn;
-    return sums_of(&x) <= most_sums(o);
-}
-
 /* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n, as a product of whole tiles and a usual K does. */
 static void choose_tile(sett_gemm_wgmma_options *o)
 {
@@ -45,11 +37,11 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * sett__bytes_of(o->c);
-    sett__product_tiles(&f, o->swiglu, packed_bits(o) ? PRODUCT_PACKED : o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS, PRODUCT_TILES); /* without .stream_k more of them fit */
+    sett__product_tiles(&f, o, PRODUCT_TILES); /* without .stream_k more of them fit */
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
-        if (!f.tile[i].ping_pong && fits(o, &f.tile[i]) && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
+        if (!f.tile[i].ping_pong && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn))
             f.tile[f.n_tiles++] = f.tile[i];
     if (tune->m && f.n_tiles) {
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];

@@ -40,19 +40,30 @@ static bool has_few(const sett_product_problem *p, bool by_tma)
     return few_of(p) > 0 && (by_tma || !sett__product_packed_bits(p));
 }
 
+/* Of a tile; NULL: of none. */
+static sett_gemm_wgmma_options wgmma_options_of(const sett_product_problem *p, const struct product_tile *t)
+{
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
+        .stream_k = sett__product_streams(p) && !(t && t->ping_pong), .batched = p->batch > 1, .grouped = p->grouped, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32,
+        .group = p->group, .zeros = p->zeros, .sw = p->sw};
+    if (t)
+        o.tuning = (sett_gemm_wgmma_tuning){.bm = t->bm, .bn = t->bn, .cluster = 1, .ping_pong = t->ping_pong};
+    return o;
+}
+
 /* What the model knows of a problem that TMA takes. */
 static product_facts facts_of(const sett_product_problem *p)
 {
     const int kinds = product_kinds_b(p);
     product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = few_of(p)};
     f.multiprocessors = f.device->multiprocessors;
-    f.ping_pong = !p->promote && p->terms.amax != 2 && !(sett__bytes_of(p->d) == 4 && (p->residual || p->terms.softcap));
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
     f.packed_bits = sett__product_packed_bits(p);
     f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, f.packed_bits ? PRODUCT_PACKED : p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : PRODUCT_SUMS, SETT_PRODUCT_KERNELS - (f.few > 0));
+    const sett_gemm_wgmma_options o = wgmma_options_of(p, NULL);
+    sett__product_tiles(&f, &o, SETT_PRODUCT_KERNELS - (f.few > 0));
     return f;
 }
 
@@ -61,10 +72,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     const product_facts f = facts_of(p);
     *n = f.n_tiles;
     for (int i = 0; i < *n; i++) {
-        to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
-            .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1, .grouped = p->grouped,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = 1, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32, .group = p->group, .zeros = p->zeros, .sw = p->sw}};
+        to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family, .options.wgmma = wgmma_options_of(p, &f.tile[i])};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;

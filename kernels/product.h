@@ -57,7 +57,6 @@ typedef struct product_facts {
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
     int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
-    bool ping_pong;         /* a warp group has registers, and the block memory, for a tile of its own */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {
@@ -74,11 +73,9 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
-/* What a thread sums: as it is, in two levels (.promote), or those times scales (.block_scales). */
-typedef enum product_sums { PRODUCT_SUMS, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PRODUCT_PACKED } product_sums;
-/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among and that have registers for its sums, without those that its N and K
- * need least where there are more than `most_tiles`. */
-void sett__product_tiles(product_facts *, bool swiglu, product_sums, int most_tiles);
+/* Sets the tiles of the facts: those that a product with such options chooses among, whatever their own tile and cluster are, and that have room for
+ * its sums, without those that its N and K need least where there are more than `most_tiles`. */
+void sett__product_tiles(product_facts *, const sett_gemm_wgmma_options *, int most_tiles);
 product_way sett__product_choose(const product_facts *, int64_t m);
 /* Is there a tile of which a launch of .rows has no more than it can count? Others are not chosen. */
 bool sett__product_countable(const product_facts *);

@@ -23,14 +23,13 @@ static const struct product_tile gated[] = {{32, 128, 64, false}, {64, 128, 64, 
 static const struct product_tile gated_promoted[] = {{32, 128, 64, false}, {64, 128, 64, false}, {56, 256, 128, false}};
 static const struct product_tile blocks[] = {{32, 64, 64, false}, {64, 64, 64, false}, {64, 128, 128, false}, {128, 128, 128, false}},
     gated_blocks[] = {{32, 128, 64, false}, {48, 128, 64, false}, {128, 128, 64, false}};
-/* By kind of sums: the tiles, how many there are, of .swiglu too, and the most rows of them. */
-#define TILES(of_, gated_, rows_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}, rows_}
+/* What a thread sums: as it is, in two levels (.promote), or those times scales (.block_scales), or of packed weights. */
+enum { SUMMED, IN_LEVELS, IN_BLOCKS, PACKED };
+#define TILES(of_) {of_, sizeof of_ / sizeof *of_}
 static const struct {
-    const struct product_tile *of[2];
-    size_t n[2];
-    int rows;
-} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated, 256), [PRODUCT_PROMOTED] = TILES(usual, gated_promoted, 2 * PROMOTED), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks, 128),
-    [PRODUCT_PACKED] = TILES(packed, gated_packed, 256)};
+    const struct product_tile *tile;
+    size_t n;
+} tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, [IN_LEVELS] = {TILES(usual), TILES(gated_promoted)}, [IN_BLOCKS] = {TILES(blocks), TILES(gated_blocks)}, [PACKED] = {TILES(packed), TILES(gated_packed)}};
 
 static double least(double x, double y)
 {
@@ -175,13 +174,22 @@ static void without(product_facts *f, int i)
     memmove(&f->tile[i], &f->tile[i + 1], sizeof *f->tile * (size_t)(f->n_tiles - i));
 }
 
-void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums, int most_tiles)
+/* Has a thread registers for its sums; and a warp group, for a tile of its own, registers and the block memory? */
+static bool fits(const sett_gemm_wgmma_options *o, const struct product_tile *t)
 {
-    const struct product_tile *of = of_sums[sums].of[swiglu];
+    sett_gemm_wgmma_options x = *o;
+    x.tuning.bm = t->bm, x.tuning.bn = t->bn, x.tuning.ping_pong |= t->ping_pong;
+    const bool aside = !o->promote && o->terms.amax != 2 && !(sett__bytes_of(o->c) == 4 && (o->residual || o->terms.softcap));
+    return sums_of(&x) <= most_sums(&x) && (aside || !t->ping_pong);
+}
+
+void sett__product_tiles(product_facts *f, const sett_gemm_wgmma_options *o, int most_tiles)
+{
+    const int by = packed_bits(o) ? PACKED : o->block_scales ? IN_BLOCKS : o->promote ? IN_LEVELS : SUMMED;
     f->n_tiles = 0;
-    for (size_t i = 0; i < of_sums[sums].n[swiglu]; i++)
-        if (of[i].bm <= of_sums[sums].rows && (f->ping_pong || !of[i].ping_pong))
-            f->tile[f->n_tiles++] = of[i];
+    for (size_t i = 0; i < tiles_by[by][o->swiglu].n; i++)
+        if (fits(o, &tiles_by[by][o->swiglu].tile[i]))
+            f->tile[f->n_tiles++] = tiles_by[by][o->swiglu].tile[i];
     while (f->n_tiles > most_tiles) {
         int least_needed = 0;
         double best = HUGE_VAL;

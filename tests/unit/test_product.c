@@ -310,11 +310,12 @@ END_TEST
 START_TEST(choices)
 {
     static const int shapes[][2] = {{1280, 8192}, {8192, 1024}, {2112, 7168}, {24576, 1536}, {7168, 16384}, {37888, 3584}, {64, 64}, {8, 100000}, {100000, 8}};
+    const sett_gemm_wgmma_options o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_BF16, .terms.amax = 2 /* without .ping_pong */};
     product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .batches = 1, .streams = true};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
         f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
-        sett__product_tiles(&f, false, false, 7);
+        sett__product_tiles(&f, &o, 7);
         ck_assert_int_eq(f.n_tiles, 7);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
