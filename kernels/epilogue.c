@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "epilogue.h"
+#include "activation.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -268,40 +269,15 @@ sett_val *sett__gate(const terms *s, sett_val *sums)
     return sett__silu(sett__up(s, sums));
 }
 
-/* x Phi(x) = max(x, 0) - |x| erfc(|x| / sqrt 2) / 2, by Abramowitz and Stegun 7.1.26, whose erfc is within 1.5e-7. From 16 on it is nothing,
- * and an infinite x stays out of the product. */
-static sett_val *gelu_approx(sett_val *x)
-{
-    static const double a[] = {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592};
-    sett_val *z = sett_min(sett_abs(x), 16.0), *t = sett_rcp_approx(sett_fma(z, 0.3275911 * 0.70710678118654752, 1.0)), *sum = sett_fma(t, a[0], a[1]);
-    for (int i = 2; i < 5; i++)
-        sum = sett_fma(sum, t, a[i]);
-    sett_val *half = sett_mul(sett_mul(sum, t), sett_exp2_approx(sett_mul(sett_mul(z, z), -0.72134752044448170))); /* exp(-z^2 / 2) */
-    return sett_fma(sett_mul(z, -0.5), half, sett_max(x, 0.0));
-}
-
-static sett_val *gelu_exact(sett_val *x)
-{
-    return sett_mul(sett_mul(x, 0.5), sett_add(sett_erf(sett_mul(x, 0.70710678118654752)), 1.0));
-}
-
-/* (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)) */
-static sett_val *gelu_tanh(sett_val *x)
-{
-    const double by = -2 * 0.79788456080286536 * 1.44269504088896341;
-    sett_val *power = sett_mul(x, sett_fma(sett_mul(x, x), by * 0.044715, by));
-    return sett_mul(x, sett_rcp_approx(sett_add(sett_exp2_approx(power), 1.0)));
-}
-
 static sett_val *activated(const terms *s, sett_val *x)
 {
     switch (s->of.named->activation) {
     case SETT_ACTIVATION_RELU:
         return sett_max(x, 0.0);
     case SETT_ACTIVATION_GELU:
-        return s->of.c == SETT_F32 ? gelu_exact(x) : gelu_approx(x);
+        return sett__gelu(x, s->of.c == SETT_F32);
     case SETT_ACTIVATION_GELU_TANH:
-        return gelu_tanh(x);
+        return sett__gelu_tanh(x);
     case SETT_ACTIVATION_SILU:
         return sett__silu(x);
     default:
@@ -311,9 +287,8 @@ static sett_val *activated(const terms *s, sett_val *x)
 
 static sett_val *capped(const terms *s, sett_val *x)
 {
-    const bool exact = s->of.c == SETT_F32 || s->of.c == SETT_F16;
     x = sett_mul(x, s->per_cap);
-    return sett_mul(exact ? sett_tanh(x) : sett_tanh_approx(x), s->to.cap);
+    return sett_mul(s->of.c == SETT_F32 ? sett_tanh(x) : sett__quick_tanh(x), s->to.cap);
 }
 
 /* Up to the activation. */

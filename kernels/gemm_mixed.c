@@ -98,21 +98,40 @@ static sett_val *group_at(const sett_gemm_mixed_options *o, sett_val *piece, int
     return o->group < 0 ? NULL : sett_add(sett_mul(piece, WEIGHTS_PIECE / o->group), step * STEP / o->group);
 }
 
-/* A piece's weights of a half: ((2,2,2),1,4). */
-static sett_tensor *open_piece(sett_build *b, const warp *w, int half, sett_val *piece, sett_val *const words[])
+/* Step k of a piece's weights of a half, of `to`, ((2,2,2),1,4). of: the scales of the step before, or none; then those of this one. */
+static void open_step(sett_build *b, const warp *w, int half, sett_val *piece, int k, sett_val *const words[], weights_scale of[2], sett_tensor *to)
 {
     const sett_gemm_mixed_options *o = w->o;
-    sett_tensor *to = sett_make_rmem_tensor(b, o->dtype, T(TWO, 2, 2), 1, WEIGHTS_STEPS);
-    weights_scale of[2] = {{NULL}};
-    for (int k = 0; k < WEIGHTS_STEPS; k++) {
-        if (!k || (o->group > 0 && o->group < WEIGHTS_PIECE && k * STEP % o->group == 0)) {
-            sett_val *group = group_at(o, piece, k);
-            sett__weights_scales(sett_slice(w->sw[half], ALL, group ? SETT_A(group) : sett_arg_i(0)), sett_floordiv(w->thread, 4), o->zeros, o->dtype, of);
-        }
-        for (int j = 0; j < WEIGHTS_REGISTERS; j++)
-            sett_store(sett_slice(to, T(ALL, j % 2, j / 2), 0, k), sett__decode_weights(b, o->dtype, o->b, words + k * boxes_of(o), j, &of[j % 2]));
+    if (!of->by || (o->group > 0 && o->group < WEIGHTS_PIECE && k * STEP % o->group == 0)) {
+        sett_val *group = group_at(o, piece, k);
+        sett__weights_scales(sett_slice(w->sw[half], ALL, group ? SETT_A(group) : sett_arg_i(0)), sett_floordiv(w->thread, 4), o->zeros, o->dtype, of);
     }
-    return to;
+    for (int j = 0; j < WEIGHTS_REGISTERS; j++)
+        sett_store(sett_slice(to, T(ALL, j % 2, j / 2), 0, k), sett__decode_weights(b, o->dtype, o->b, words + k * boxes_of(o), j, &of[j % 2]));
+}
+
+/* The products of a piece's weights of a half. */
+static void multiply_piece(sett_build *b, const warp *w, int half, sett_val *piece, sett_val *const words[], sett_tensor *rows)
+{
+    sett_tensor *to = sett_make_rmem_tensor(b, w->o->dtype, T(TWO, 2, 2), 1, WEIGHTS_STEPS);
+    weights_scale of[2] = {{NULL}};
+    for (int k = 0; k < WEIGHTS_STEPS; k++)
+        open_step(b, w, half, piece, k, words, of, to);
+    sett_gemm(w->atom, w->acc[half], to, rows, w->acc[half]);
+}
+
+/* The same of the piece in which K ends, step by step. What is packed behind K is no weight. */
+static void multiply_tail(sett_build *b, const warp *w, int half, sett_val *piece, sett_val *const words[], sett_tensor *rows)
+{
+    sett_tensor *to = sett_make_rmem_tensor(b, w->o->dtype, T(TWO, 2, 2), 1, WEIGHTS_STEPS);
+    sett_val *left = sett_sub(w->K, sett_mul(piece, WEIGHTS_PIECE));
+    for (int k = 0; k < WEIGHTS_STEPS; k++)
+        sett_if (b, sett_gt(left, k * STEP)) {
+            weights_scale of[2] = {{NULL}};
+            open_step(b, w, half, piece, k, words, of, to);
+            sett__clear_weights(to, 1, k, w->lane, left);
+            sett_gemm(w->atom, w->acc[half], sett_slice(to, ALL, ALL, k), sett_slice(rows, ALL, ALL, k), w->acc[half]);
+        }
 }
 
 /* Pieces first, first + apart ...: their loads begin before the first is decoded. */
@@ -130,7 +149,7 @@ static void multiply(sett_build *b, const warp *w, sett_val *first, int n, int a
         rows[i] = load_rows(b, w, at[i], tail);
     for (int i = 0; i < n; i++)
         for (int h = 0; h <= o->swiglu; h++)
-            sett_gemm(w->atom, w->acc[h], open_piece(b, w, h, at[i], words[i][h]), rows[i], w->acc[h]);
+            (tail ? multiply_tail : multiply_piece)(b, w, h, at[i], words[i][h], rows[i]);
 }
 
 /* Whole pieces of this part of K, several at once, then one by one; the last, which K cuts, is the last part's that has no other. */

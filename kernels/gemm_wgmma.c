@@ -21,18 +21,10 @@ static int bytes_of_scales(const sett_gemm_wgmma_options *o)
     return sett__round_up(rows_of_sa(o) * SCALES_K * sett__bytes_of(SETT_F32), LINE);
 }
 
-static int most_stages(const sett_gemm_wgmma_options *o)
+int sett__wgmma_most_stages(const sett_gemm_wgmma_options *o)
 {
     const int scales = o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0, of_b = packed_bits(o) ? sett__wgmma_packed_bytes(o) : o->tuning.bn * LINE;
     return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * staged_blocks(o) * ROWS * sett__bytes_of(o->c)) / (o->tuning.bm * LINE + of_b);
-}
-
-/* Has a thread registers for it? */
-static bool fits(const sett_gemm_wgmma_options *o, const struct product_tile *t)
-{
-    sett_gemm_wgmma_options x = *o;
-    x.tuning.bm = t->bm, x.tuning.bn = t->bn, x.tuning.cluster = t->cluster;
-    return sums_of(&x) <= most_sums(o);
 }
 
 /* Chooses what the caller left 0 of .bm, .bn and .clusters, by .m and .n, as a product of whole tiles and a usual K does. */
@@ -45,11 +37,11 @@ static void choose_tile(sett_gemm_wgmma_options *o)
     if (o->grouped)
         f.n = INT_MAX; /* all groups together have many tiles */
     f.bytes_a = USUAL_K_TILES * LINE, f.bytes_b = (f.n << o->swiglu) * f.bytes_a, f.bytes_d = f.n * sett__bytes_of(o->c);
-    sett__product_tiles(&f, o->swiglu, packed_bits(o) ? PRODUCT_PACKED : o->block_scales ? PRODUCT_BLOCKS : PRODUCT_SUMS); /* without .stream_k more of them fit */
+    sett__product_tiles(&f, o);
     const int n = f.n_tiles;
     f.n_tiles = 0;
     for (int i = 0; i < n; i++)
-        if (!f.tile[i].ping_pong && fits(o, &f.tile[i]) && (!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn) && (!tune->cluster || tune->cluster == f.tile[i].cluster))
+        if ((!tune->bm || tune->bm == f.tile[i].bm) && (!tune->bn || tune->bn == f.tile[i].bn) && (!tune->cluster || tune->cluster == f.tile[i].cluster))
             f.tile[f.n_tiles++] = f.tile[i];
     if (tune->m && f.n_tiles) {
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
@@ -126,7 +118,7 @@ static void settle(void *options, choice *c)
         return;
     if (sums_of(o) > most_sums(o))
         REFUSE(c, ".bm is %d: of .bn %d%s%s it is at most %d", tune->bm, tune->bn, o->swiglu ? " and .swiglu" : "", !o->promote ? "" : o->block_scales && !o->swiglu && tune->bn == 2 * ROWS ? " and .block_scales, other than 128," : o->block_scales ? " and .block_scales" : most_sums(o) == SHARED ? ", .promote and .stream_k" : " and .promote", 2 * most_sums(o) / high_of(o));
-    const int most = most_stages(o);
+    const int most = sett__wgmma_most_stages(o);
     const int usual = packed_bits(o) ? PACKED_STAGES : CHUNKS;
     sett__either(&tune->stages, most > usual ? usual : most);
     if (!*c->why)
@@ -229,7 +221,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     terms s = sett__terms(&p, &to, NULL);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_wgmma_with";
     wgmma_parts t = {.o = &o, .bk = LINE / sett__bytes_of(o.dtype), .product = &p, .terms = &s, .M = M, .N = N};
-    t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
+    t.K = K, t.ktiles = sett_floordiv(sett_add(K, t.bk - 1), t.bk);
     sett_arg clusters = sett_arg_i(o.tuning.clusters), k_tiles = sett_arg_i(0), streamed = k_tiles, together = k_tiles;
     if (o.stream_k) {
         t.stream = sett__stream_k(b, o.dtype == SETT_I8 ? SETT_I32 : SETT_F32, GROUP, sums_of(&o));

@@ -119,6 +119,9 @@ static inline int staged_blocks(const sett_gemm_wgmma_options *o)
     return o->tuning.ping_pong && !o->residual ? 1 : columns(o) / ROWS;
 }
 
+/* Stages that the block memory has room for. */
+int sett__wgmma_most_stages(const sett_gemm_wgmma_options *);
+
 typedef struct wgmma_parts {
     const sett_gemm_wgmma_options *o;
     const product *product;
@@ -130,7 +133,7 @@ typedef struct wgmma_parts {
     sett_tensor *came; /* of .residual, an mbarrier for each warp group: R of a tile lies where C will */
     sett_pipeline *pipe, *turns, *scales; /* turns: of .ping_pong; scales: those of A, which threads read */
     sett_scheduler *tiles;
-    sett_val *ktiles, *M, *N;
+    sett_val *ktiles, *M, *N, *K;
     stream_k stream;
     terms *terms;
 } wgmma_parts;
@@ -196,7 +199,7 @@ typedef struct packed_loads {
 } packed_loads;
 packed_loads sett__wgmma_packed_loads(const wgmma_parts *, const wgmma_place *);
 void sett__wgmma_load_packed(const wgmma_parts *, const packed_loads *, sett_pipeline_state *, sett_val *k);
-/* acc = the product of so many K tiles. */
+/* acc = the product of n K tiles. */
 void sett__wgmma_begin_packed(sett_build *, const wgmma_parts *, wgmma_group *);
-void sett__wgmma_packed(sett_build *, const wgmma_parts *, const wgmma_group *, sett_val *n);
+void sett__wgmma_packed(sett_build *, const wgmma_parts *, const wgmma_group *, sett_val *from, sett_val *n);
 #endif

@@ -269,7 +269,7 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
         if (o->promote)
             promote(b, t, &g, w, from, n);
         else if (t->sw)
-            sett__wgmma_packed(b, t, &g, n);
+            sett__wgmma_packed(b, t, &g, from, n);
         else
             multiply(b, t, &g, n);
         if (turn)

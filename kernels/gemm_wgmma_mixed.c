@@ -108,12 +108,16 @@ static void open_tile(sett_build *b, const wgmma_parts *t, const wgmma_group *g,
     }
 }
 
-/* Waits for the next K tile and opens it. */
-static void open_next(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *to)
+/* Waits for the next K tile, which is number k, and opens it. What is packed behind K is no weight. */
+static void open_next(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_tensor *to, sett_val *k)
 {
+    sett_val *left = sett_sub(t->K, sett_mul(k, WEIGHTS_PIECE));
     sett_consumer_wait(g->get);
     open_tile(b, t, g, to);
     sett_pipeline_advance(g->get);
+    sett_if (b, sett_lt(left, WEIGHTS_PIECE))
+        for (int i = 0; i < WEIGHTS_STEPS; i++)
+            sett__clear_weights(to, high_of(t->o), i, sett_thread_idx(b, 0), left);
 }
 
 /* The products of a K tile that is open, in the background; its stage is that of g->done. */
@@ -131,21 +135,21 @@ static void end(sett_build *b, const wgmma_group *g)
     sett_pipeline_advance(g->done);
 }
 
-void sett__wgmma_packed(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_val *n)
+void sett__wgmma_packed(sett_build *b, const wgmma_parts *t, const wgmma_group *g, sett_val *from, sett_val *n)
 {
     sett_fill(g->acc, 0.0);
     sett_pipeline_state_copy(g->get, g->done);
-    open_next(b, t, g, g->weights[0]);
+    open_next(b, t, g, g->weights[0], from);
     sett_for (b, i, 2, n, 2)
         for (int j = 0; j < 2; j++) {
             begin(b, t, g, g->weights[j]);
-            open_next(b, t, g, g->weights[!j]);
+            open_next(b, t, g, g->weights[!j], sett_add(from, sett_add(i, j - 1)));
             end(b, g);
         }
     sett_val *one_more = sett_eq(sett_mod(n, 2), 0);
     begin(b, t, g, g->weights[0]);
     sett_if (b, one_more)
-        open_next(b, t, g, g->weights[1]);
+        open_next(b, t, g, g->weights[1], sett_add(from, sett_sub(n, 1)));
     end(b, g);
     sett_if (b, one_more) {
         begin(b, t, g, g->weights[1]);

@@ -319,11 +319,6 @@ sett_tensor *sett__part(sett_tensor *t, sett_arg at, int all_of, sett_layout *wi
     return sett_slice(sett_composition(sett_local_tile(t, T1(all_of), T1(at)), wide), thread, ALL);
 }
 
-sett_val *sett__silu(sett_val *x)
-{
-    return sett_mul(x, sett_rcp_approx(sett_add(sett_exp2_approx(sett_mul(x, -1.44269504)), 1.0))); /* exp(-x) = exp2(-x log2 e) */
-}
-
 double sett__initial(sett_binary_op op)
 {
     return op == SETT_ADD ? 0.0 : op == SETT_MIN ? INFINITY : -INFINITY;

@@ -106,6 +106,5 @@ int sett__row_parts(sett_dtype, int cols, int threads);
 sett_layout *sett__wide(sett_build *, int threads, int vec, int rest);
 /* This thread's part of the tile at `at`, of `all` elements. */
 sett_tensor *sett__part(sett_tensor *, sett_arg at, int all, sett_layout *wide, sett_val *thread);
-sett_val *sett__silu(sett_val *); /* x / (1 + exp(-x)), of Float32, approximately */
 double sett__initial(sett_binary_op); /* of a reduction of nothing */
 #endif

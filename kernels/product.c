@@ -40,10 +40,15 @@ static bool has_few(const sett_product_problem *p, bool by_tma)
     return few_of(p) > 0 && (by_tma || !sett__product_packed_bits(p));
 }
 
-static product_sums sums_of(const sett_product_problem *p, const product_facts *f)
+/* Of a tile; NULL: of none. */
+static sett_gemm_wgmma_options wgmma_options_of(const sett_product_problem *p, const struct product_tile *t)
 {
-    enum { EVEN = 64 /* bytes */ };
-    return f->packed_bits ? PRODUCT_PACKED : p->block_scales ? PRODUCT_BLOCKS : p->promote ? PRODUCT_PROMOTED : f->lda % EVEN || f->ldb % EVEN ? PRODUCT_STRADDLING : PRODUCT_SUMS;
+    sett_gemm_wgmma_options o = {.size = sizeof o, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual,
+        .stream_k = sett__product_streams(p) && !(t && t->ping_pong), .batched = p->batch > 1, .grouped = p->grouped, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32,
+        .group = p->group, .zeros = p->zeros, .sw = p->sw};
+    if (t)
+        o.tuning = (sett_gemm_wgmma_tuning){.bm = t->bm, .bn = t->bn, .cluster = t->cluster, .ping_pong = t->ping_pong};
+    return o;
 }
 
 /* What the model knows of a problem that TMA takes. */
@@ -52,14 +57,14 @@ static product_facts facts_of(const sett_product_problem *p)
     const int kinds = product_kinds_b(p);
     product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = few_of(p)};
     f.multiprocessors = f.device->multiprocessors;
-    f.ping_pong = !p->promote && p->terms.amax != 2 && !(sett__bytes_of(p->d) == 4 && (p->residual || p->terms.softcap));
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.lda = p->lda * sett__bytes_of(p->dtype), f.ldb = p->ldb * sett__bytes_of(p->dtype);
     f.bytes_a = f.batches * p->k * sett__bytes_of(p->dtype);
     f.bytes_b = f.batches * ((int64_t)p->n << p->swiglu) * p->k * sett_dtype_bits(p->b) / CHAR_BIT;
     f.packed_bits = sett__product_packed_bits(p);
     f.bytes_d = f.batches * p->n * sett__bytes_of(p->d) * (1 + p->residual);
-    sett__product_tiles(&f, p->swiglu, sums_of(p, &f));
+    const sett_gemm_wgmma_options o = wgmma_options_of(p, NULL);
+    sett__product_tiles(&f, &o);
     return f;
 }
 
@@ -68,10 +73,7 @@ static sett_status list_tma(const sett_product_problem *p, const char *target, s
     const product_facts f = facts_of(p);
     *n = f.n_tiles;
     for (int i = 0; i < *n; i++) {
-        to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family,
-            .options.wgmma = {.size = sizeof to->options.wgmma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .scaled = p->scaled, .swiglu = p->swiglu,
-                .residual = p->residual, .stream_k = sett__product_streams(p) && !f.tile[i].ping_pong, .batched = p->batch > 1, .grouped = p->grouped,
-                .tuning = {.bm = f.tile[i].bm, .bn = f.tile[i].bn, .cluster = f.tile[i].cluster, .ping_pong = f.tile[i].ping_pong}, .terms = p->terms, .promote = p->promote, .block_scales = p->block_scales, .tf32 = p->tf32, .group = p->group, .zeros = p->zeros, .sw = p->sw}};
+        to[i] = (sett_product_kernel){.family = &sett_gemm_wgmma_family, .options.wgmma = wgmma_options_of(p, &f.tile[i])};
         sett_status s = sett_kernels_choose(sett_gemm_wgmma, &to[i].options.wgmma, target, err);
         if (s)
             return s;
@@ -184,6 +186,15 @@ static void take_workspace(sett_product *x)
     x->workspace += x->workspace ? PRODUCT_LEFT_BYTES : 0;
 }
 
+static sett_status many_tiles(const char *function, const sett_product_problem *p, int max_m, sett_error *err)
+{
+    const int kinds = product_kinds_b(p);
+    char also[60] = "";
+    if (kinds)
+        snprintf(also, sizeof also, " and .%s %d", p->grouped ? "groups" : "batch", kinds);
+    return sett__product_fail(err, SETT_E_ARGUMENT, function, ".n is %d%s: with max_m %d %s more than %d tiles", p->n, also, max_m, kinds ? "they are" : "it is", PRODUCT_COUNTED);
+}
+
 /* All of a plan but its kernels. */
 static sett_status plan_for(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product *x, sett_error *err)
 {
@@ -191,9 +202,10 @@ static sett_status plan_for(const char *function, const sett_product_problem *gi
     x->max_m = max_m;
     x->by_tma = !s && sett__product_takes_tma(&x->p, target);
     x->n_tiles = x->n_kernels - (!s && has_few(&x->p, x->by_tma));
-    if (x->by_tma)
-        x->facts = facts_of(&x->p);
-    return s;
+    if (!x->by_tma)
+        return s;
+    x->facts = facts_of(&x->p), x->facts.rows = max_m;
+    return sett__product_countable(&x->facts) ? SETT_OK : many_tiles(function, &x->p, max_m, err);
 }
 
 static sett_status load(sett_engine *e, sett_product *x, const char *target, sett_error *err)

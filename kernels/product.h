@@ -5,7 +5,8 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = SETT_PRODUCT_KERNELS, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */ };
+enum { PRODUCT_TILES = SETT_PRODUCT_KERNELS, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */,
+    PRODUCT_COUNTED = INT32_MAX - 65535 /* tiles of a launch: sett/scheduler.h */ };
 
 /* Tiles of 128, which scales of blocks are of. */
 static inline int64_t product_blocks(int64_t n)
@@ -52,11 +53,11 @@ typedef struct product_facts {
     int64_t n, k_tiles;     /* K tiles of 128 bytes */
     int64_t batches;        /* 1 or more; or groups, whose rows m counts then */
     bool uneven;            /* they have m rows in the mean, some more and some less */
+    int64_t rows;           /* of a launch, of which it counts tiles; 0: of fewer than matter */
     int64_t bytes_a, bytes_b, bytes_d; /* of a row of A; of all of B; of a row of D; of all batches together */
     int64_t lda, ldb;       /* bytes from a row of A, of B, to the next: what of a row a tile loads lies in one line of L2 or in two */
     int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
-    bool ping_pong;         /* a warp group has registers, and the block memory, for a tile of its own */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {
@@ -74,12 +75,12 @@ typedef struct product_way {
     double us; /* by the model */
 } product_way;
 
-/* What a thread sums: as it is, where rows of A and B lie at multiples of 64 bytes or where not; in two levels (.promote), or those times scales
- * (.block_scales); or products with packed weights. */
-typedef enum product_sums { PRODUCT_SUMS, PRODUCT_STRADDLING, PRODUCT_PROMOTED, PRODUCT_BLOCKS, PRODUCT_PACKED } product_sums;
-/* Sets the tiles of the facts: those of sett_gemm_wgmma that a product chooses among, and that have registers for its sums. */
-void sett__product_tiles(product_facts *, bool swiglu, product_sums);
+/* Sets the tiles of the facts: those that a product with such options chooses among, whatever their own tile and cluster are, and that have room for
+ * its sums. */
+void sett__product_tiles(product_facts *, const sett_gemm_wgmma_options *);
 product_way sett__product_choose(const product_facts *, int64_t m);
+/* Is there a tile of which a launch of .rows has no more than it can count? Others are not chosen. */
+bool sett__product_countable(const product_facts *);
 /* By the model, of one way; for the choice, and for who asks how good it is. */
 double sett__product_us(const product_facts *, const product_way *, int64_t m);
 

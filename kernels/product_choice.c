@@ -12,7 +12,7 @@ static const double LAUNCH_US = 2.81, TENSOR = 1.377, POWER = 0.605, SLOWER = 0.
 /* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
  * most of those rows lie in two lines. */
 static const double STRADDLE[] = {1.95, 1.65, 1.2, 1};
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256 };
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256, EVEN = 64 /* bytes: rows at multiples of it do not straddle lines of L2 more than half of the time */ };
 
 /* Eight tiles that together come nearest to the best of all, over products of models and drawn ones on an H200, where rows of A and B lie at multiples of
  * 64 bytes, and where they do not. The first one is left out where few rows have a kernel of their own. */
@@ -23,16 +23,17 @@ static const struct product_tile packed[] = {{16, 128, 128, 1, false}, {16, 256,
 static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false}, {16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}};
 static const struct product_tile gated[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {112, 256, 128, 1, false},
     {128, 256, 128, 1, false}};
-static const struct product_tile promoted[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {144, 128, 128, 1, false}};
 static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {56, 256, 128, 1, false}};
 static const struct product_tile blocks[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}},
     gated_blocks[] = {{32, 128, 64, 1, false}, {48, 128, 64, 1, false}, {128, 128, 64, 1, false}};
-/* By kind of sums: the tiles, and how many there are, of .swiglu too. */
-#define TILES(of_, gated_) {{of_, gated_}, {sizeof of_ / sizeof *of_, sizeof gated_ / sizeof *gated_}}
+/* What a thread sums: as it is, also where rows straddle lines of L2; in two levels (.promote), or those times scales (.block_scales), or of packed weights. */
+enum { SUMMED, STRADDLED, IN_LEVELS, IN_BLOCKS, PACKED };
+#define TILES(of_) {of_, sizeof of_ / sizeof *of_}
 static const struct {
-    const struct product_tile *of[2];
-    size_t n[2];
-} of_sums[] = {[PRODUCT_SUMS] = TILES(usual, gated), [PRODUCT_STRADDLING] = TILES(straddling, gated), [PRODUCT_PROMOTED] = TILES(promoted, gated_promoted), [PRODUCT_BLOCKS] = TILES(blocks, gated_blocks), [PRODUCT_PACKED] = TILES(packed, gated_packed)};
+    const struct product_tile *tile;
+    size_t n;
+} tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, [STRADDLED] = {TILES(straddling), TILES(gated)}, [IN_LEVELS] = {TILES(usual), TILES(gated_promoted)}, [IN_BLOCKS] = {TILES(blocks), TILES(gated_blocks)},
+    [PACKED] = {TILES(packed), TILES(gated_packed)}};
 
 static double least(double x, double y)
 {
@@ -73,6 +74,21 @@ static int64_t together_of(const struct product_tile *t, int64_t m)
 {
     const int64_t high = ceil_div(m, t->bm);
     return high < SIDE ? high : SIDE;
+}
+
+/* A launch counts tiles of groups as if each had all rows. */
+static bool is_countable(const product_facts *f, const struct product_tile *t)
+{
+    const int64_t across = f->batches * ceil_div(f->n, t->columns);
+    return ceil_div(f->rows, t->bm) <= PRODUCT_COUNTED / across;
+}
+
+bool sett__product_countable(const product_facts *f)
+{
+    int i = 0;
+    while (i < f->n_tiles && !is_countable(f, &f->tile[i]))
+        i++;
+    return i < f->n_tiles;
 }
 
 /* How much longer than from multiples of 128 bytes. */
@@ -120,7 +136,7 @@ static int lowest(const product_facts *f, int64_t m)
 {
     int low = 0;
     for (int i = 0; f->packed_bits && i < f->n_tiles && m <= FEW; i++)
-        if (f->tile[i].bm >= m && f->tile[i].columns <= FEW_PACKED && (!low || f->tile[i].bm < low))
+        if (f->tile[i].bm >= m && f->tile[i].columns <= FEW_PACKED && is_countable(f, &f->tile[i]) && (!low || f->tile[i].bm < low))
             low = f->tile[i].bm;
     return low;
 }
@@ -152,19 +168,37 @@ product_way sett__product_choose(const product_facts *f, int64_t m)
     }
     const int low = lowest(f, m);
     for (int i = 0; i < f->n_tiles; i++)
-        if (!low || (f->tile[i].bm == low && f->tile[i].columns <= FEW_PACKED))
+        if (is_countable(f, &f->tile[i]) && (!low || (f->tile[i].bm == low && f->tile[i].columns <= FEW_PACKED)))
             consider_tile(f, m, i, &best);
     return best;
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------- */
-void sett__product_tiles(product_facts *f, bool swiglu, product_sums sums)
+/* Has a thread registers for its sums, and the block memory for stages? */
+static bool fits(const sett_gemm_wgmma_options *o, const struct product_tile *t)
 {
-    const struct product_tile *of = of_sums[sums].of[swiglu];
-    const size_t n = of_sums[sums].n[swiglu], most_tiles = (size_t)SETT_PRODUCT_KERNELS - (f->few > 0);
+    enum { STAGES = 3 /* at least */ };
+    sett_gemm_wgmma_options x = *o;
+    x.tuning.bm = t->bm, x.tuning.bn = t->bn, x.tuning.cluster = t->cluster, x.tuning.ping_pong |= t->ping_pong;
+    return sums_of(&x) <= most_sums(&x) && sett__wgmma_most_stages(&x) >= STAGES;
+}
+
+/* Has a warp group registers, and the block memory, for a tile of its own? */
+static bool may_ping_pong(const sett_gemm_wgmma_options *o)
+{
+    return !o->promote && o->terms.amax != 2 && !(sett__bytes_of(o->c) == 4 && (o->residual || o->terms.softcap));
+}
+
+void sett__product_tiles(product_facts *f, const sett_gemm_wgmma_options *o)
+{
+    const int by = packed_bits(o) ? PACKED : o->block_scales ? IN_BLOCKS : o->promote ? IN_LEVELS : f->lda % EVEN || f->ldb % EVEN ? STRADDLED : SUMMED;
+    const struct product_tile *of = tiles_by[by][o->swiglu].tile;
+    const size_t n = tiles_by[by][o->swiglu].n, most_tiles = (size_t)SETT_PRODUCT_KERNELS - (f->few > 0);
     f->n_tiles = 0;
     for (size_t i = n > most_tiles ? n - most_tiles : 0; i < n; i++) {
-        f->tile[f->n_tiles] = of[i];
-        f->tile[f->n_tiles++].ping_pong &= f->ping_pong;
+        struct product_tile t = of[i];
+        t.ping_pong &= may_ping_pong(o);
+        if (fits(o, &t))
+            f->tile[f->n_tiles++] = t;
     }
 }

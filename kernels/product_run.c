@@ -119,7 +119,7 @@ product_way sett__product_way(const sett_product *x, int m, int expected)
     product_facts f = x->facts;
     if (!x->by_tma)
         return (product_way){.kernel = by_height(x, m)};
-    f.uneven = x->p.grouped && rows < m;
+    f.uneven = x->p.grouped && rows < m, f.rows = m;
     return sett__product_choose(&f, rows);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A block takes a piece of a row; the two halves are one tensor of three modes, so that a piece of both is one slice. */
-#include "kernels.h"
+#include "activation.h"
 
 static void settle(void *options, choice *c)
 {

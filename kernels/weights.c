@@ -250,32 +250,21 @@ static void put_code(unsigned char *to, size_t at, int bits, unsigned code)
         to[at / 2] |= (unsigned char)(code << at % 2 * 4); /* they are zeros before */
 }
 
-/* What is packed behind K, of the last group of a row: the code nearest to its zero point, so that no weight there is more than a scale. A's zeros
- * meet it, and 0 times an infinite one would be NaN. */
-static unsigned code_behind(const sett_weights *w, const void *zeros, size_t rows, size_t row)
-{
-    const size_t groups = blocks_of(w->k, group_of(w));
-    if (w->b != SETT_I4 && w->b != SETT_I8)
-        return 0;
-    const unsigned zero = w->zeros ? zero_of(w, zeros, rows, groups, row, groups - 1) : (unsigned)weights_middle(w->b), most = (1u << sett_dtype_bits(w->b)) - 1;
-    return zero < most ? zero : most;
-}
-
 /* Piece number `piece` of rows block x 64 on of a half that begins with row `first`; place: of each of its elements. */
-static void pack_piece(const sett_weights *w, const void *weights, const void *zeros, size_t first, size_t block, size_t piece, const uint16_t *place, unsigned char *to)
+static void pack_piece(const sett_weights *w, const void *weights, size_t first, size_t block, size_t piece, const uint16_t *place, unsigned char *to)
 {
     const int bits = sett_dtype_bits(w->b);
     const code_of read = reader_of(w);
     const size_t rows = (size_t)w->n << w->swiglu, n = (size_t)w->n - block * ROWS, depth = (size_t)w->k - piece * WEIGHTS_PIECE;
     for (size_t i = 0; i < ROWS && i < n; i++) {
         const size_t row = first + block * ROWS + i;
-        for (size_t k = 0; k < WEIGHTS_PIECE; k++)
-            put_code(to, place[i * WEIGHTS_PIECE + k], bits, k < depth ? read(w, weights, rows, row, piece * WEIGHTS_PIECE + k) : code_behind(w, zeros, rows, row));
+        for (size_t k = 0; k < WEIGHTS_PIECE && k < depth; k++)
+            put_code(to, place[i * WEIGHTS_PIECE + k], bits, read(w, weights, rows, row, piece * WEIGHTS_PIECE + k));
     }
 }
 
 /* All weights of one half. */
-static void pack_half(const sett_weights *w, const void *weights, const void *zeros, size_t first, unsigned char *to)
+static void pack_half(const sett_weights *w, const void *weights, size_t first, unsigned char *to)
 {
     enum { PIECE = ROWS * WEIGHTS_PIECE };
     const size_t pieces = blocks_of(w->k, WEIGHTS_PIECE), bits = (size_t)sett_dtype_bits(w->b), bytes = PIECE * bits / CHAR_BIT;
@@ -283,7 +272,7 @@ static void pack_half(const sett_weights *w, const void *weights, const void *ze
     for (size_t i = 0; i < PIECE; i++)
         place[i] = (uint16_t)place_in_piece(i / WEIGHTS_PIECE, i % WEIGHTS_PIECE, (int)bits);
     for (size_t i = 0; i < blocks_of(w->n, ROWS) * pieces; i++)
-        pack_piece(w, weights, zeros, first, i / pieces, i % pieces, place, to + i * bytes);
+        pack_piece(w, weights, first, i / pieces, i % pieces, place, to + i * bytes);
 }
 
 /* Rows 8 apart, which a thread has, stand beside each other; zero points, as A's type, behind the scales of 64 rows. */
@@ -318,7 +307,7 @@ sett_status sett_product_pack_weights(const sett_weights *given, const void *wei
     bytes_of(&w, &bytes, &scales_bytes);
     memset(packed, 0, bytes), memset(packed_scales, 0, scales_bytes);
     for (int half = 0; half <= w.swiglu; half++) {
-        pack_half(&w, weights, zeros, (size_t)half * (size_t)w.n, (unsigned char *)packed + bytes / 2 * (size_t)half);
+        pack_half(&w, weights, (size_t)half * (size_t)w.n, (unsigned char *)packed + bytes / 2 * (size_t)half);
         pack_scales(&w, scales, zeros, (size_t)half * (size_t)w.n, (unsigned char *)packed_scales + scales_bytes / 2 * (size_t)half);
     }
     return SETT_OK;

@@ -50,6 +50,8 @@ typedef struct weights_scale {
 void sett__weights_scales(sett_tensor *scales, sett_val *pair, int zeros, sett_dtype t, weights_scale of[2]);
 /* A thread's words of a piece, (256,boxes) of Uint64; those of a step are bits / 4 behind each other. */
 void sett__weights_words(sett_tensor *piece, int boxes, sett_val *thread, sett_val *words[]);
+/* Of step k of a thread's weights of a piece, ((2,2,2),rows,4), those behind the piece's first `left` columns become 0, whatever their scales are. */
+void sett__clear_weights(sett_tensor *of, int rows, int k, sett_val *thread, sett_val *left);
 /* Register j of a step whose words these are: (2) weights of type t. */
 sett_val *sett__decode_weights(sett_build *, sett_dtype t, sett_dtype from, sett_val *const *words, int j, const weights_scale *);
 #endif

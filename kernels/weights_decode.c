@@ -3,7 +3,7 @@
 #include "weights.h"
 #include <math.h>
 
-enum { TWO = 2 };
+enum { TWO = 2, STEP = WEIGHTS_PIECE / WEIGHTS_STEPS };
 
 /* What an integer of 4 or 8 bits in the lower bits of a 16-bit float's fraction adds to: 128, or 1024, whose unit is 1. */
 static int magic_of(sett_dtype t)
@@ -97,6 +97,18 @@ sett_val *sett__decode_weights(sett_build *b, sett_dtype t, sett_dtype from, set
         if (kinds[i].b == from)
             return sett_mul(kinds[i].two(b, t, words, j, s), s->by);
     return NULL;
+}
+
+void sett__clear_weights(sett_tensor *of, int rows, int k, sett_val *thread, sett_val *left)
+{
+    for (int l = 0; l < 2; l++) {
+        sett_val *more = sett_sub(left, sett_add(sett_mul(sett_mod(thread, 4), TWO), k * STEP + l * STEP / 2));
+        sett_val *mask = sett_where(sett_ge(more, TWO), -1, sett_where(sett_eq(more, 1), 0xffff, 0));
+        for (int i = 0; i < 2 * rows; i++) {
+            sett_tensor *pair = sett_slice(of, T(ALL, i % 2, l), i / 2, k);
+            sett_store(pair, sett_bitcast(sett_and(sett_bitcast(sett_load(pair), SETT_I32), mask), sett_tensor_dtype(of)));
+        }
+    }
 }
 
 void sett__weights_scales(sett_tensor *scales, sett_val *pair, int zeros, sett_dtype t, weights_scale of[2])

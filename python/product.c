@@ -195,9 +195,26 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
             (long long)f->batch, x->max_m);
     if (f->kinds > 1 && !b->stride[0] && i == B && !x->p.grouped)
         return refuse_form(t, i, SETT_E_SHAPE, "its products lie 0 elements apart: of one b that all share the product has no batch, and M is the rows of all");
+    if (f->kinds > 1 && b->stride[0] != f->batch && i == SB)
+        return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: one behind the other", kinds_of(x), (long long)b->stride[0], (long long)f->batch);
     if (f->kinds > 1 && b->stride[0] != f->batch)
         return refuse_form(t, i, SETT_E_SHAPE, "its %s lie %lld elements apart, and those of the problem %lld: batch_%s says it", kinds_of(x), (long long)b->stride[0], (long long)f->batch, f->option);
     return 0;
+}
+
+/* A run takes columns of sa at multiples of 16 bytes, one group behind the other. A buffer with such rows of its own, transposed, has them for any m. */
+static int check_scales(const taken *t, const form *f)
+{
+    const sett_buf *b = &t->buf[SA];
+    const int deep = f->kinds > 0;
+    const long long m = f->rows, blocks = f->cols, padded = (m + 3) / 4 * 4, given[] = {b->stride[0], b->stride[1], deep ? b->stride[2] : 0};
+    if (!m || !blocks || ((m < 2 || b->stride[deep] == 1) && (blocks < 2 || (f->apart % 4 == 0 && f->apart >= m)) && (f->kinds < 2 || b->stride[0] == f->batch)))
+        return 0;
+    if (deep)
+        return refuse_form(t, SA, SETT_E_SHAPE, "its strides are (%lld, %lld, %lld), and the product takes (%lld S, 1, S), S a multiple of 4 and at least %lld, the rows of a: a buffer (%d, %lld, %lld) .swapaxes(1, 2)[:, :%lld] has them",
+            given[0], given[1], given[2], blocks, m, f->kinds, blocks, padded, m);
+    return refuse_form(t, SA, SETT_E_SHAPE, "its strides are (%lld, %lld), and the product takes (1, S), S a multiple of 4 and at least %lld, the rows of a: a buffer (%lld, %lld) .T[:%lld] has them", given[0],
+        given[1], m, blocks, padded, m);
 }
 
 static int check_matrix(const product *x, const taken *t, int i, const form *f)
@@ -211,8 +228,9 @@ static int check_matrix(const product *x, const taken *t, int i, const form *f)
     if (deep && b->shape[0] != f->kinds)
         return refuse_form(t, i, SETT_E_SHAPE, "it has %lld %s, and the product %d: %s", (long long)b->shape[0], kinds_of(x), f->kinds, x->p.grouped ? "groups" : "batch");
     if (b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
-        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld, and the product takes %lld x %lld", (long long)b->shape[deep], (long long)b->shape[deep + 1], (long long)f->rows, (long long)f->cols);
-    return check_strides(x, t, i, f);
+        return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld, and the product takes %lld x %lld%s", (long long)b->shape[deep], (long long)b->shape[deep + 1], (long long)f->rows, (long long)f->cols,
+            i == SA ? ": rows of a, ceil(K/128)" : "");
+    return i == SA ? check_scales(t, f) : check_strides(x, t, i, f);
 }
 
 /* Numbers beside each other; kinds: so many for each product of a batch, or group, one behind the other. */
@@ -277,16 +295,6 @@ static int64_t blocks_of(int64_t n)
     return (n + 127) / 128;
 }
 
-/* A run takes columns of sa at multiples of 16 bytes. A buffer with such rows of its own, transposed, has them for any m. */
-static int check_ldsa(const product *x, const taken *t, int64_t m, int64_t ldsa)
-{
-    const long long blocks = (long long)blocks_of(x->p.k), padded = (long long)(m + 3) / 4 * 4;
-    const sett_buf *sa = &t->buf[SA];
-    if (ldsa % 4 == 0 || ldsa < m || sa->rank != 2 || sa->shape[0] != m || sa->stride[0] != 1)
-        return 0; /* which the run, or the checks of extents and strides, tell */
-    return refuse_form(t, SA, SETT_E_SHAPE, "its columns lie %lld elements apart: a multiple of 4 is needed, as a buffer (%lld, %lld) .T[:%lld] has", (long long)ldsa, blocks, padded, (long long)m);
-}
-
 /* How far apart columns of sa lie: of one, which has no stride, as sett_product_run takes it. */
 static int64_t ldsa_of(const product *x, const taken *t, int64_t m)
 {
@@ -301,8 +309,6 @@ static int check_all(const product *x, const taken *t, int64_t m)
     const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
     const int64_t ldsa = p->block_scales ? ldsa_of(x, t, m) : 0; /* any, of each call */
     const int64_t rows_sb = blocks_of(p->n) << p->swiglu;
-    if (p->block_scales && check_ldsa(x, t, m, ldsa))
-        return -1;
     const struct {
         int i, has;
         form form;

@@ -247,10 +247,11 @@ static char *report_of(const sett__compile_job *j, const sett__ptx_out *ptx, con
 {
     char *text;
     const char *level = ptx->codegen_level ? "" : AT_LEVEL_0 ": generated at level 0\n";
+    const size_t len = strlen(j->report) - (!j->ptx_only && !out->spill_stores ? j->guess : 0);
     int n = j->ptx_only
                 ? asprintf(&text, "%s%s", j->report, level)
-                : asprintf(&text, "%s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n%s",
-                      j->report, level, out->identity, out->registers, out->spill_stores, out->spill_loads, out->stack,
+                : asprintf(&text, "%.*s%sassembler: %s: %d registers, %d + %d spill bytes (stores + loads), stack %d%s\n%s",
+                      (int)len, j->report, level, out->identity, out->registers, out->spill_stores, out->spill_loads, out->stack,
                       out->serialized ? "\nwarning: the assembler serialised the wgmma pipeline" : "", dropped_setmaxnreg(ptx->ptx, out) ? "warning: " DROPPED "\n" : "");
     return n < 0 ? NULL : text;
 }

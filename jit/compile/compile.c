@@ -57,6 +57,7 @@ static sett__compile_job job_of(const request *r, const recorded *rec, const cha
         .key_material = {rec->material, rec->material_len},
         .sig = &rec->tape.sig,
         .report = rec->report ? rec->report : "",
+        .guess = rec->spill ? strlen(rec->spill) : 0,
         .recorded = &rec->tape};
 }
 
@@ -89,6 +90,21 @@ static void verify(const request *r, const recorded *rec, const sett_kernel *fou
     sett__entry_free(&made.entry);
 }
 
+static void log_lines(const request *r, sett_log_level level, const char *at)
+{
+    const char *name = r->name, *words = sett__kernel_words(&name);
+    for (; at && *at; at += strcspn(at, "\n") + 1)
+        sett__log(r->e, level, "compile", "%.*s%s%s", (int)strcspn(at, "\n"), at, words, name);
+}
+
+/* What the log says of a recording before it is assembled, which takes long where values spill. Whether they do is a guess, and a warning only where
+ * no assembler will know. */
+static void warn(const request *r, const recorded *rec)
+{
+    log_lines(r, SETT_LOG_WARNING, rec->warnings);
+    log_lines(r, (r->cpu || r->opt.ptx_only) && !r->opt.ready_made ? SETT_LOG_WARNING : SETT_LOG_INFO, rec->spill);
+}
+
 static sett_status from_compiler(
     const request *r, recorded *rec, sett__ticket *ticket, sett_kernel **out, sett_error *err)
 {
@@ -107,6 +123,8 @@ static sett_status from_compiler(
     (*out)->rest->codegen_ms = (float)made.codegen_ms;
     (*out)->rest->assemble_ms = (float)made.assemble_ms;
     remember_longest(e, made.codegen_ms + made.assemble_ms);
+    if (sett__meta_of(*out)->spill_stores && !r->opt.ptx_only && !r->opt.ready_made)
+        log_lines(r, SETT_LOG_WARNING, rec->spill);
     return SETT_OK;
 }
 
@@ -202,15 +220,6 @@ static sett_status complete_report(recorded *rec, sett_kernel **k, sett_error *e
     sett_kernel_release(*k);
     *k = NULL;
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");
-}
-
-/* What the log says of a recording, before it is assembled, which takes long where values spill. */
-static void warn(const request *r, const recorded *rec)
-{
-    const char *lines[] = {rec->warnings, rec->spill}, *name = r->name, *words = sett__kernel_words(&name);
-    for (int i = 0; i < 2; i++)
-        for (const char *at = lines[i]; at && *at; at += strcspn(at, "\n") + 1)
-            sett__log(r->e, i && r->opt.ready_made ? SETT_LOG_INFO : SETT_LOG_WARNING, "compile", "%.*s%s%s", (int)strcspn(at, "\n"), at, words, name);
 }
 
 static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett_error *err)

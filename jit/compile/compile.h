@@ -108,6 +108,7 @@ typedef struct sett__compile_job {
     sett__blob key_material;
     const sett__sig *sig;     /* for META */
     const char *report;       /* what the layouts decided; may be "" */
+    size_t guess;             /* bytes of its end that say that values may spill: left out where the assembler knows that none does */
     const sett__tape *recorded; /* with its sites */
     bool compare;             /* compare with the entry on disk, and write nothing */
 } sett__compile_job;

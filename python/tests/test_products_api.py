@@ -172,10 +172,12 @@ class Results(Case):
         np.testing.assert_array_equal(out, (values[a] * all_sa) @ (values[b] * all_sb).T)
         with self.refused(Status.E_BIND, "sb: it is missing: the product has block_scales=1"):
             p(*eights, out, sa=sa)
-        with self.refused(Status.E_SHAPE, "sa: its rows lie 3 elements apart, and those of the product beside each other"):
+        with self.refused(Status.E_SHAPE, "sa: its strides are (3, 1), and the product takes (1, S), S a multiple of 4 and at least 9, the rows of a: a buffer (3, 12) .T[:9] has them"):
             p(*eights, out, sa=np.ascontiguousarray(sa), sb=sb)
-        with self.refused(Status.E_SHAPE, "sa: its columns lie 9 elements apart: a multiple of 4 is needed, as a buffer (3, 12) .T[:9] has"):
+        with self.refused(Status.E_SHAPE, "sa: its strides are (1, 9), and the product takes (1, S), S a multiple of 4 and at least 9, the rows of a: a buffer (3, 12) .T[:9] has them"):
             p(*eights, out, sa=np.asfortranarray(sa), sb=sb)
+        with self.refused(Status.E_SHAPE, "sa: it is 3 x 9, and the product takes 9 x 3: rows of a, ceil(K/128)"):
+            p(*eights, out, sa=sa.T, sb=sb)
         with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
             p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
 
@@ -230,6 +232,18 @@ class Results(Case):
         for i, rows in enumerate(counts):
             all_sa, all_sb = np.repeat(sa[i], 128, 1)[:, :k], np.repeat(np.repeat(sb[i], 128, 1)[:, :k], 128, 0)[:n]
             np.testing.assert_array_equal(out[i, :rows], ((values[a[i]] * all_sa) @ (values[b[i]] * all_sb).T)[:rows])
+        takes = "and the product takes (3 S, 1, S), S a multiple of 4 and at least 12, the rows of a: a buffer (3, 3, 12) .swapaxes(1, 2)[:, :12] has them"
+        loose = np.ones((3, 4, 16), "f4").swapaxes(1, 2)[:, :m, :3]  # room for a column between groups
+        for given, of_b, status, text in (
+            (np.ascontiguousarray(sa), sb, Status.E_SHAPE, f"sa: its strides are (36, 3, 1), {takes}"),
+            (loose, sb, Status.E_SHAPE, f"sa: its strides are (64, 1, 16), {takes}"),
+            (sa[:2], sb, Status.E_SHAPE, "sa: it has 2 groups, and the product 3: groups"),
+            (sa[:, :9], sb, Status.E_SHAPE, "sa: it is 9 x 3, and the product takes 12 x 3: rows of a, ceil(K/128)"),
+            (sa[0], sb, Status.E_RANK, "sa: it has 2 modes, and the product takes 3: groups, rows, columns"),
+            (sa, np.ones((3, 3, 3), "f4")[:, :2], Status.E_SHAPE, "sb: its groups lie 9 elements apart, and those of the problem 6: one behind the other"),
+        ):
+            with self.refused(status, text):
+                p(*eights, out, sa=given, sb=of_b, counts=counts)
 
     def test_terms_by_name(self):
         a, b, bias, aux = some(9, 64), some(48, 64), some(48), np.empty((9, 48), "f2")

@@ -310,12 +310,12 @@ END_TEST
 START_TEST(choices)
 {
     static const int shapes[][2] = {{1280, 8192}, {8192, 1024}, {2112, 7168}, {24576, 1536}, {7168, 16384}, {37888, 3584}, {64, 64}, {8, 100000}, {100000, 8}};
+    const sett_gemm_wgmma_options o = {.dtype = SETT_BF16, .b = SETT_BF16, .c = SETT_BF16, .terms.amax = 2 /* without .ping_pong */};
     product_facts f = {.device = sett__device_of(90), .multiprocessors = 132, .batches = 1, .streams = true};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         f.n = shapes[i][0], f.k_tiles = (shapes[i][1] + 63) / 64;
         f.lda = f.ldb = f.bytes_a = shapes[i][1] * 2, f.bytes_b = (int64_t)shapes[i][0] * shapes[i][1] * 2, f.bytes_d = shapes[i][0] * 2;
-        f.ping_pong = i % 2;
-        sett__product_tiles(&f, false, f.lda % 64 ? PRODUCT_STRADDLING : PRODUCT_SUMS);
+        sett__product_tiles(&f, &o);
         ck_assert_int_eq(f.n_tiles, 8);
         for (int64_t m = 1; m <= 8192; m += m < 300 ? 1 : 97) {
             const product_way w = sett__product_choose(&f, m);
@@ -509,6 +509,9 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_BF16, .n = 1 << 30, .k = 1 << 30}, 1, ".n is 1073741824 and .k 1073741824: B has more than 2^56 elements"},
     {{.dtype = SETT_BF16, .n = 1 << 30, .k = 8, .grouped = SETT_GROUPED_MASKED, .groups = 65535}, 1 << 30, ".n is 1073741824 and .k 8: with max_m 1073741824 A or D has more than 2^56 elements"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 16, .k = 64, .lda = 1 << 30}, 4, ".lda is 1073741824: with max_m 4 it spans 2^31 elements or more"},
+    {{.dtype = SETT_BF16, .n = 1 << 15, .k = 64, .grouped = SETT_GROUPED_MASKED, .groups = 65535}, 1 << 20, ".n is 32768 and .groups 65535: with max_m 1048576 they are more than 2147418112 tiles"},
+    {{.dtype = SETT_BF16, .n = 1 << 15, .k = 64, .batch = 65535}, 1 << 20, ".n is 32768 and .batch 65535: with max_m 1048576 they are more than 2147418112 tiles"},
+    {{.dtype = SETT_BF16, .n = 1 << 28, .k = 8, .lda = 8}, 1 << 24, ".n is 268435456: with max_m 16777216 it is more than 2147418112 tiles"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8}, -1, "max_m is -1: from 0 to 2147482623"}};
 
 START_TEST(refused)
@@ -522,6 +525,23 @@ START_TEST(refused)
     snprintf(want, sizeof want, "sett_product_prepare: %s", bad[_i].text);
     ck_assert_str_eq(err.text, want);
     ck_assert(!plan && !bytes);
+}
+END_TEST
+
+/* Where the best tile would be more often in D than a launch can count, another one is taken. */
+START_TEST(countable_tiles)
+{
+    enum { ROWS = 50 /* of a group */ };
+    sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 4096, .k = 64, .grouped = SETT_GROUPED_CONTIGUOUS};
+    for (int many = 0; many < 2; many++) {
+        char text[200];
+        int bm = 1, bn = 1;
+        p.groups = many ? 8192 : 1024;
+        ck_assert_msg(sett_product_explain_for(&p, "sm_90a", p.groups * ROWS, text, sizeof text, &err) > 0, "%s", err.text);
+        ck_assert_msg(sscanf(text, "gemm_wgmma bm=%d bn=%d", &bm, &bn) == 2, "%s", text);
+        const int64_t tiles = (int64_t)((p.groups * ROWS + bm - 1) / bm) * ((p.n + bn - 1) / bn) * p.groups;
+        ck_assert_msg((bm == 64 && bn == 64) == !many && tiles <= INT32_MAX - 65535, "%s", text);
+    }
 }
 END_TEST
 
@@ -683,6 +703,7 @@ Suite *product_suite(void)
     tcase_add_test(t, batches);
     tcase_add_test(t, extents_of_0);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(t, countable_tiles);
     tcase_add_test(t, sizes_that_are_none);
     tcase_add_test(t, advice_about_ready_kernels);
     tcase_add_test(t, refused_at_a_run);

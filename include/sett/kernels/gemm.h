@@ -37,8 +37,9 @@ extern "C" {
  * run; it is off by at most n 2^-24 times the sum of |x|, n the number of x. A NaN among the values makes
  * both NaN.
  * NaN passes through all of it; f8E4M3FN and f8E5M2 saturate, i8 too, to which NaN is 0.
- * Activations have an error below 2^-20 of their argument; gelu of f32 C is by the accurate erf. softcap is
- * by tanh_approx (docs/ops.md) unless C is f32 or f16. */
+ * Activations have an error below 2^-22 of their argument (docs/products.md); gelu of f32 C is by the
+ * accurate erf, and softcap by the accurate tanh; of other C softcap is within 2^-20 of itself. They have the
+ * same bits on all machines. Of -infinity gelu, gelu_tanh and silu are 0. */
 typedef enum sett_activation {
     SETT_ACTIVATION_NONE,
     SETT_ACTIVATION_RELU,      /* max(x, 0) */
