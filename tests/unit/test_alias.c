@@ -6,6 +6,7 @@
 #include "tests/rig/rig.h"
 #include "tests/rig/suite.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sett/kernels.h>
@@ -415,6 +416,93 @@ START_TEST(damage_is_logged)
 }
 END_TEST
 
+/* Processes that write and ask in few buckets: what is found is right. */
+START_TEST(writers_at_once)
+{
+    enum { WRITERS = 4, ALIASES = 60, TURNS = 40 };
+    pid_t child[WRITERS];
+    for (int w = 0; w < WRITERS; w++) {
+        child[w] = fork();
+        if (child[w])
+            continue;
+        sett__disk *d = open_disk(in_root("f"));
+        bool right = true;
+        for (int i = 0; i < ALIASES * TURNS; i++) {
+            const sett__digest alias = {{(uint8_t)(i % 4), 0, (uint8_t)(i % ALIASES)}}, key = {{9, (uint8_t)(i % ALIASES)}};
+            sett__digest got;
+            right &= !sett__disk_ask(d, &alias, &got) || !memcmp(&got, &key, sizeof got);
+            sett__disk_alias(d, &alias, &key);
+        }
+        sett__disk_close(d);
+        _exit(!right);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int status;
+        ck_assert(waitpid(child[w], &status, 0) == child[w] && WIFEXITED(status) && !WEXITSTATUS(status));
+    }
+}
+END_TEST
+
+/* The nth call to the file system fails. */
+static int calls, failing;
+static bool fails(void)
+{
+    errno = EIO;
+    return ++calls == failing;
+}
+static int failing_openat(int at, const char *path, int flags, mode_t mode)
+{
+    return fails() ? -1 : sett__os_libc.openat(at, path, flags, mode);
+}
+static int failing_fstat(int fd, struct stat *st)
+{
+    return fails() ? -1 : sett__os_libc.fstat(fd, st);
+}
+static int failing_fchmod(int fd, mode_t mode)
+{
+    return fails() ? -1 : sett__os_libc.fchmod(fd, mode);
+}
+static ssize_t failing_pread(int fd, void *to, size_t len, off_t at)
+{
+    return fails() ? -1 : sett__os_libc.pread(fd, to, calls % 2 ? len : len / 2, at);
+}
+static ssize_t failing_pwrite(int fd, const void *from, size_t len, off_t at)
+{
+    return fails() ? -1 : sett__os_libc.pwrite(fd, from, len, at);
+}
+static sett_status count_alias(void *user, const sett__alias *a)
+{
+    (void)a;
+    ++*(int *)user;
+    return SETT_OK;
+}
+
+START_TEST(failing_calls)
+{
+    static sett__os os;
+    os = sett__os_libc;
+    os.openat = failing_openat, os.fstat = failing_fstat, os.fchmod = failing_fchmod, os.pread = failing_pread, os.pwrite = failing_pwrite;
+    for (failing = 1; failing < 24; failing++) {
+        const sett__digest alias = {{1, 2, (uint8_t)failing}}, key = {{7}};
+        sett__digest got;
+        char name[40];
+        int n = 0;
+        snprintf(name, sizeof name, "f%d", failing);
+        sett__disk *d = open_disk(in_root(name));
+        d->os = &os, calls = 0;
+        for (int i = 0; i < 3; i++) {
+            sett__disk_alias(d, &alias, &key);
+            ck_assert(!sett__disk_ask(d, &alias, &got) || !memcmp(&got, &key, sizeof got));
+            ck_assert_int_eq(sett__disk_aliases(d, count_alias, &n), SETT_OK);
+        }
+        d->os = &sett__os_libc;
+        sett__disk_alias(d, &alias, &key);
+        ck_assert(sett__disk_ask(d, &alias, &got) && !memcmp(&got, &key, sizeof got));
+        sett__disk_close(d);
+    }
+}
+END_TEST
+
 /* What is not a file of ours is left alone. */
 START_TEST(foreign_files)
 {
@@ -592,4 +680,4 @@ START_TEST(merged_tables)
 END_TEST
 
 SUITE_IN_ROOT(alias, a_folder, a_pack, two_processes, threads, another_build, identities, options_of_an_alias, who_records, without_its_entry, another_target, rows,
-    damaged_rows, damage_is_logged, foreign_files, folders, damaged_tables, signed_tables, merged_tables)
+    damaged_rows, damage_is_logged, writers_at_once, failing_calls, foreign_files, folders, damaged_tables, signed_tables, merged_tables)
