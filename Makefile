@@ -24,7 +24,8 @@ COMPLETIONS := bash:bash-completion/completions/sett zsh:zsh/site-functions/_set
 CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 override CFLAGS += -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -fPIC \
     -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -fno-strict-aliasing -Iinclude -iquote. $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSETT_HOLDS)
-override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVER),--coverage -Wl$(comma)-u$(comma)__gcov_dump)
+# A build id is what the cache knows a body's code by (jit/support/identity.c), also where the compiler does not ask the linker for one.
+override LDFLAGS += -Wl,--build-id $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVER),--coverage -Wl$(comma)-u$(comma)__gcov_dump)
 # Linked into libsett.so itself, hidden: what a serving machine needs is one file and libc.
 # nettle's choice of instructions (fat-x86_64.o) names AES, CBC, GCM and SHA-1 too, 22 KiB that nothing here calls: they get
 # another function's address, and their code stays out.

@@ -175,5 +175,5 @@ def main(words):
     driver_ms = None if os.environ.get("SETT_DEVICE") == "cpu" else start_driver()
     engine, said = look_up(o.manifest, o.pack) if driver_ms is None else serve(o.manifest, o.pack, o.threads, driver_ms)
     stats = engine.stats
-    print(f"model-pack: {said}; {stats['compiles']} compiles")
+    print(f"model-pack: {said}; {stats['compiles']} compiles; {stats['records']} bodies recorded, {stats['alias_hits']} kernels found by alias")
     sys.exit(bool(stats["compiles"] or stats["codegens"] or stats["sealed_misses"]))

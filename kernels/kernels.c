@@ -287,7 +287,7 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
         }
         return SETT_E_TARGET;
     }
-    sett_compile_options o = {.size = sizeof o, .name = k->family->name, .user = settled, .user_size = k->family->user_size, .target = target, .ready_made = true};
+    sett_compile_options o = {.size = sizeof o, .name = k->family->name, .user = settled, .user_size = k->family->user_size, .target = target, .ready_made = true, .pure = true};
     s = sett_compile(e, body, &o, to, err);
     if (s == SETT_E_NOT_CACHED && err)
         add_options(k->family, settled, err);

@@ -99,7 +99,7 @@ fuzz() { # the corpus and mutations of it, and random tapes; make fuzz is libFuz
 }
 races() {
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner together remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch graph metrics nvtx verify_user &&
+    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner together remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch graph metrics nvtx verify_user alias &&
         build SAN=thread $b/fault && $b/fault T
 }
 

@@ -29,7 +29,7 @@ static int layers(sett_engine *e, const options *o)
         if (o->json) {
             fputs(i ? ", {\"path\": " : "{\"path\": ", stdout), json_string(stdout, l.path);
             if (l.pack)
-                printf(", \"entries\": %llu, \"signer\": \"%s\"", (unsigned long long)l.entries, signer);
+                printf(", \"entries\": %llu, \"aliases\": %llu, \"signer\": \"%s\"", (unsigned long long)l.entries, (unsigned long long)l.aliases, signer);
             printf(", \"remote\": %s, \"writable\": %s, \"cap\": %llu, \"why_not\": ", l.remote ? "true" : "false",
                 l.writable ? "true" : "false", (unsigned long long)l.cap);
             json_string(stdout, l.why_not ? l.why_not : ""), putchar('}');
@@ -38,7 +38,7 @@ static int layers(sett_engine *e, const options *o)
         } else if (l.remote) {
             printf("%d  %s: a server, %s\n", i, l.path, l.writable ? "read and written" : "only read");
         } else if (l.pack) {
-            printf("%d  %s: a pack of %llu entries, %s%s\n", i, l.path, (unsigned long long)l.entries,
+            printf("%d  %s: a pack of %llu entries, %llu aliases, %s%s\n", i, l.path, (unsigned long long)l.entries, (unsigned long long)l.aliases,
                 l.is_signed ? "signed by " : "not signed", signer);
         } else {
             printf("%d  %s: %s", i, l.path, l.writable ? "written" : "only read");

@@ -39,6 +39,7 @@ typedef struct sett_cache_layer_info {
                            * */
     uint64_t read_bytes, written_bytes;
     uint64_t errors, skipped; /* of a server: requests that failed; requests not made while it was off */
+    uint64_t aliases;     /* of a pack: by so many a kernel is found without recording its body */
 } sett_cache_layer_info;
 /* How many layers there are, in use or not. Their index is the order in which they are asked. 0: memory is
  * the only cache. */

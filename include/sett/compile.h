@@ -50,6 +50,11 @@ typedef struct sett_compile_options {
     bool ready_made;    /* the body is a library's, which the caller cannot change: advice about its registers
                          * is logged at SETT_LOG_INFO, not as a warning. Not part of the key */
     sett_asserts asserts; /* not for sett_compile_tape: a tape has its assertions or has none */
+    bool pure;            /* with .user_size: what the body records depends on these bytes and on its code
+                           * alone, in every process: on no global, variable of the environment or number that
+                           * a process gave. Then a process finds the kernel in a pack or folder, as another
+                           * recorded it with the same build of the body, without recording it: docs/cache.md,
+                           * "Aliases". Not part of the key */
 } sett_compile_options;
 /* Calls the body on this thread, which records it, then looks for its key: in memory, on disk, on the remote;
  * compiles on a miss. The caller releases *kernel, which is NULL on failure. A kernel that was found keeps

@@ -227,8 +227,9 @@ SETT_API sett_status sett_engine_stand_in(
 
 /* Counters since the engine was opened.
  * memo_hits: compiles that recorded nothing, by .user_size; memory_hits, disk_hits, remote_hits: kernels
- * found there by key; misses: found nowhere on this machine; joined: calls that waited for another thread's
- * compile or read.
+ * found there by key; alias_hits: those of them that were not recorded, as another process had recorded the
+ * same (docs/cache.md, "Aliases"); misses: found nowhere on this machine; joined: calls that waited for
+ * another thread's compile or read.
  * refusals: entries on disk that were damaged, foreign or not trusted; heals: refused entries that were moved
  * out of the way, so that a compile replaces them; evictions: entries removed to keep under the cap.
  * waits: compiles that waited for another process, most of which then are disk hits; late: those that waited
@@ -252,6 +253,7 @@ typedef struct sett_stats {
     uint64_t codegens, assembles, record_ns, codegen_ns, assemble_ns, wait_ns, join_ns;
     uint64_t remote_hits;
     uint64_t memo_checks, memo_differences;
+    uint64_t alias_hits;
 } sett_stats;
 /* Any thread may call it at any time; no launch waits for it. Counters are read one by one: of a compile that
  * ends meanwhile some are new and some old. In a forked child it writes nothing. */

@@ -69,7 +69,7 @@ typedef struct sett_family_word {
 } sett_family_word;
 typedef struct sett_family {
     size_t size;
-    sett_body body;
+    sett_body body;       /* pure (sett_compile_options.pure): one process records it, and another finds it */
     const char *name;     /* of its kernels, as sett_compile_options.name; NULL: the default */
     size_t user_size;     /* bytes of the user data; those that no parameter covers are taken from defaults */
     const void *defaults; /* user_size bytes; NULL: zeros, and the manifest must give every parameter */

@@ -70,6 +70,11 @@ sett__turn sett__disk_lock(sett__disk *, const sett__digest *key, double wait_ms
 void sett__disk_unlock(sett__ticket *); /* nothing, if no turn is held */
 
 
+/* alias.c: an alias is the digest of what a caller asks with, and names the key that this was when it was recorded. */
+typedef struct sett__alias {
+    sett__digest alias, key;
+} sett__alias;
+
 /* layers.c: all layers that an engine reads, and the folder that it writes */
 typedef struct sett__cache sett__cache;
 typedef struct sett__cache_options {
@@ -110,6 +115,9 @@ sett_status sett__cache_find_again(sett__cache *, const sett__digest *key, const
 /* The same, of the server only, if there is one. Any failure of it is SETT_E_NOT_CACHED, and a line in the log. */
 sett_status sett__cache_fetch(sett__cache *, const sett__digest *key, const sett__blob *material, sett__cache_use *,
     void *user, sett_error *);
+/* The key of an alias, from the first layer of this machine that has it. */
+bool sett__cache_ask(sett__cache *, const sett__digest *alias, sett__digest *key);
+void sett__cache_alias(sett__cache *, const sett__alias *); /* into the folder that is written; nothing, if it cannot be */
 bool sett__cache_sends(const sett__cache *); /* there is a server, and entries are sent to it */
 void sett__cache_send(sett__cache *, const sett__digest *key, const sett__entry *); /* only if sett__cache_sends */
 sett_status sett__cache_probe(sett__cache *, sett_error *); /* does the server answer? SETT_E_NOT_CACHED: there is none */
@@ -128,6 +136,9 @@ sett_status sett__cache_layer(const sett__cache *, int index, sett_cache_layer_i
 const char *sett__cache_nowhere(const sett__cache *); /* of one without layers: why there are none */
 /* pack_write.c: what <sett/cache.h> calls after its checks. entries: how many. */
 sett_status sett__pack_write(sett__cache *, const char *path, const sett_pack_options *, uint64_t *entries, sett_error *);
+/* The same with these aliases, of which those of other keys are left out, in place of all that the layers have. */
+sett_status sett__pack_write_with(sett__cache *, const char *path, const sett_pack_options *, const sett__alias *, size_t n_aliases,
+    uint64_t *entries, sett_error *);
 /* Can a pack be written there? Links, FIFOs and devices are not replaced. */
 sett_status sett__pack_check(const sett__cache *, const char *path, sett_error *);
 sett_status sett__unpack(sett__cache *, uint64_t *entries, sett_error *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One folder of entries: SETT1 (the marker: without it the folder is not ours, and nothing in it is touched),
- * v1/00..ff/<62 hex>.sett, tmp/, quarantine/, locks, trim, behind. Folders 0700, files 0600, whatever the umask; where a folder
+ * v1/00..ff/<62 hex>.sett, tmp/, quarantine/, locks, trim, behind, aliases. Folders 0700, files 0600, whatever the umask; where a folder
  * is meant to be shared they take the modes that its owner gave the root.
  *
  * Every failure here is a miss or an entry not written; none is the caller's problem. */
@@ -33,16 +33,6 @@ bool sett__entry_name_read(const char *dir, const char *file, sett__digest *key)
 }
 
 /* ---- trust ------------------------------------------------------------------------------ */
-bool sett__disk_owner(const struct stat *st)
-{
-    return st->st_uid == 0 || st->st_uid == geteuid();
-}
-
-bool sett__disk_trusts(const sett__disk *d, const struct stat *st)
-{
-    return d->trust != SETT_TRUST_PRIVATE || (sett__disk_owner(st) && !(st->st_mode & (S_IWGRP | S_IWOTH)));
-}
-
 static sett_status check_root(const sett__disk *d, const struct stat *st, sett_error *err)
 {
     if (sett__disk_trusts(d, st))
@@ -94,7 +84,7 @@ static bool is_ours(const sett__disk *d, const char *name)
 {
     static const struct { char name[12]; bool folder; off_t size; } made[] = {
         {"v1", true, 0}, {"tmp", true, 0}, {"quarantine", true, 0}, {"locks", false, 0}, {"trim", false, 16},
-        {"behind", true, 0}};
+        {"behind", true, 0}, {SETT__ALIASES, false, SETT__ALIASES_BYTES}};
     struct stat st;
     for (size_t i = 0; i < SETT__COUNT(made); i++)
         if (!strcmp(name, made[i].name)) {

@@ -11,10 +11,12 @@
  *     remote.c  the layer behind them all: a server, by libsett-remote.so
  *     path.c    a folder whose ancestors nobody else may change
  *     auth.c    message authentication for folders that several users write; sign.c signatures of packs
+ *     alias.c   what callers ask with, and the key that it was
  *     entry.c   an entry's bytes; key.c the key's; elf.c the gate before the driver */
 #ifndef SETT_JIT_CACHE_H
 #define SETT_JIT_CACHE_H
 #include "os.h"
+#include <unistd.h>
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 /* One place that entries come from. Each kind embeds this as its first member. */
@@ -27,6 +29,7 @@ typedef struct sett__layer_item { /* one entry, verified */
     const char *why;
 } sett__layer_item;
 typedef sett_status sett__layer_visit(void *user, const sett__layer_item *); /* anything but OK ends the walk */
+typedef sett_status sett__alias_fn(void *user, const sett__alias *);
 typedef struct sett__layer_ops {
     /* As sett__cache_find's layers: SETT_E_NOT_CACHED for a miss, SETT_E_PARSE for an entry that was refused (it is then
      * out of the way where that is possible), SETT_E_MEMORY. The entry's memory is the caller's. */
@@ -34,6 +37,9 @@ typedef struct sett__layer_ops {
     bool (*refuse)(sett__layer *, const sett__digest *); /* what get gave is of no use: out of the way, if it can be */
     sett_status (*walk)(sett__layer *, sett__layer_visit *, void *user); /* every entry; nothing is healed or marked used */
     void (*close)(sett__layer *);
+    /* Aliases; NULL: it has none. ask: false: not there. aliases: each, until one is not OK. */
+    bool (*ask)(sett__layer *, const sett__digest *alias, sett__digest *key);
+    sett_status (*aliases)(sett__layer *, sett__alias_fn *, void *user);
 } sett__layer_ops;
 struct sett__layer {
     const sett__layer_ops *ops;
@@ -55,6 +61,7 @@ struct sett__disk {
     atomic_int root, v1, tmp; /* folders; -1: not there. What they are open on changes when the folder is made anew */
     mode_t mode;            /* of the root: of a folder that is shared, what its files are given */
     bool layer_only;        /* may not be written, whatever its mode */
+    atomic_bool aliases_told; /* that their file is damaged or foreign */
     atomic_bool read_only, sealed;
     atomic_uint_fast64_t serial;
     pthread_mutex_t lock;   /* over remaking and the lock file */
@@ -71,8 +78,14 @@ typedef struct sett__entry_name {
 void sett__entry_name_of(const sett__digest *, sett__entry_name *);
 bool sett__entry_name_read(const char *dir, const char *file, sett__digest *); /* false: no name of ours */
 /* Owned by us or by root; what the folder's trust has to say of others who may write. */
-bool sett__disk_owner(const struct stat *);
-bool sett__disk_trusts(const sett__disk *, const struct stat *);
+static inline bool sett__disk_owner(const struct stat *st)
+{
+    return st->st_uid == 0 || st->st_uid == geteuid();
+}
+static inline bool sett__disk_trusts(const sett__disk *d, const struct stat *st)
+{
+    return d->trust != SETT_TRUST_PRIVATE || (sett__disk_owner(st) && !(st->st_mode & (S_IWGRP | S_IWOTH)));
+}
 int sett__disk_subdir(sett__disk *, int at, const char *name, bool make); /* -1 with errno */
 /* After EACCES: gives what we made the rights that a umask, or a crash between making and fchmod, kept from it. True: try
  * again. Only below a root whose mode gives us all rights; else a mode is its owner's word. errno stays if false. */
@@ -105,6 +118,13 @@ static inline bool sett__read_all(const sett__os *os, int fd, void *to, size_t l
 sett_status sett__entry_verify(const void *file, size_t len, const sett__digest *key, const sett__blob *material,
     const sett__auth *, sett__entry *, sett_error *);
 bool sett__disk_sound(sett__disk *, const sett__digest *); /* what lies there would be given */
+
+/* ---- alias.c ------------------------------------------------------------------------------------ */
+#define SETT__ALIASES "aliases"
+enum { SETT__ALIASES_BYTES = 1 << 21 };
+bool sett__disk_ask(sett__disk *, const sett__digest *alias, sett__digest *key);
+void sett__disk_alias(sett__disk *, const sett__digest *alias, const sett__digest *key); /* writes it, if it can be */
+sett_status sett__disk_aliases(sett__disk *, sett__alias_fn *, void *user);
 
 /* ---- write.c ------------------------------------------------------------------------------------ */
 bool sett__write_at(const sett__os *, int fd, const void *from, size_t len, uint64_t at);
@@ -146,7 +166,8 @@ enum {
     SETT__PACK_HEAD = 256,   /* bytes before the index */
     SETT__PACK_ROW = 80,     /* of the index: key[32], u64 off, u64 len, digest[32] */
     SETT__PACK_ALIGN = 64,   /* of entries */
-    SETT__PACK_COVERED = 96, /* bytes of the header that a signature covers */
+    SETT__PACK_COVERED = 96, /* bytes of the header that a signature covers, and where it lies */
+    SETT__PACK_ALIAS = 40,   /* a row of its aliases: alias[32], u64 entry */
     SETT__PACK_MAX = 1 << 24, /* entries */
 };
 static inline uint64_t sett__pack_align(uint64_t n)
@@ -154,9 +175,9 @@ static inline uint64_t sett__pack_align(uint64_t n)
     return (n + SETT__PACK_ALIGN - 1) & ~(uint64_t)(SETT__PACK_ALIGN - 1);
 }
 typedef struct sett__pack_head {
-    uint64_t file_len, count;
+    uint64_t file_len, count, aliases;
     bool is_signed;
-    uint8_t index_sum[32], signer[32], signature[64];
+    uint8_t index_sum[32], aliases_sum[32], signer[32], signature[64];
 } sett__pack_head;
 typedef struct sett__pack_row {
     sett__digest key, sum; /* sum: what the entry's bytes end in */
@@ -170,6 +191,13 @@ sett_status sett__pack_index_check(const uint8_t *index, const sett__pack_head *
 sett_status sett__pack_head_parse(const uint8_t p[SETT__PACK_HEAD], uint64_t file_len, sett__pack_head *, sett_error *);
 sett_status sett__pack_index_parse(const uint8_t *index, const sett__pack_head *, sett_error *);
 void sett__pack_row_read(const uint8_t *index, uint64_t i, sett__pack_row *);
+/* Its aliases: ascending, each of an entry. parse: without the digest. */
+sett_status sett__pack_aliases_check(const uint8_t *aliases, const sett__pack_head *, sett_error *);
+sett_status sett__pack_aliases_parse(const uint8_t *aliases, const sett__pack_head *, sett_error *);
+static inline uint64_t sett__pack_aliases_bytes(uint64_t n) /* with the zeros behind them */
+{
+    return sett__pack_align(n * SETT__PACK_ALIAS);
+}
 /* Writes index_sum and all that the header has; signs where sign is set. */
 typedef struct sett__signer sett__signer;
 sett_status sett__pack_head_write(uint8_t p[SETT__PACK_HEAD], sett__pack_head *, const sett__signer *sign, sett_error *);
@@ -179,6 +207,7 @@ typedef struct sett__pack_options {
     const uint8_t (*signers)[32];
     int n_signers;
     const sett__os *os; /* NULL: the C library's */
+    sett__logger *log;  /* gets why aliases are ignored; may be NULL */
 } sett__pack_options;
 /* Damaged, untrusted or no pack: SETT_E_IO with the reason. */
 sett_status sett__pack_open(sett__layer **, const sett__pack_options *, sett_error *);

@@ -137,7 +137,7 @@ static void cut_path(char *text, const char *path)
 
 static sett_status open_place(sett__cache *c, place *p, const sett__cache_options *o, sett_error *err)
 {
-    const sett__pack_options pack = {p->path, o->trust, (const uint8_t (*)[32])c->signer, c->n_signers, o->os};
+    const sett__pack_options pack = {p->path, o->trust, (const uint8_t (*)[32])c->signer, c->n_signers, o->os, c->log};
     sett__layer *layer = NULL;
     sett_error why = {0};
     sett_status s;
@@ -434,6 +434,23 @@ sett_status sett__cache_fetch(sett__cache *c, const sett__digest *key, const set
         return SETT_E_NOT_CACHED;
     sett_status s = ask(c, c->n, key, material, false, use, user, &why);
     return !s ? s : sett__error(err, s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED, "%.100s: %s", c->place[c->n].path, why.text);
+}
+
+bool sett__cache_ask(sett__cache *c, const sett__digest *alias, sett__digest *key)
+{
+    for (int i = 0; i < c->n; i++) {
+        sett__layer *l = c->place[i].layer;
+        if (l && l->ops->ask(l, alias, key))
+            return true;
+    }
+    return false;
+}
+
+void sett__cache_alias(sett__cache *c, const sett__alias *a)
+{
+    sett__disk *d = sett__cache_folder(c);
+    if (d)
+        sett__disk_alias(d, &a->alias, &a->key);
 }
 
 bool sett__cache_sends(const sett__cache *c)

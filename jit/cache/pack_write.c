@@ -16,11 +16,18 @@ typedef struct item {
     int layer;
 } item;
 
+typedef struct aliased {
+    sett__digest alias;
+    uint64_t entry; /* of the items, or DROPPED */
+} aliased;
+
 typedef struct packing {
-    const sett__cache *cache;
+    sett__cache *cache;
     const sett__os *os;
     item *at;
     size_t n, cap;
+    aliased *alias;
+    size_t n_alias, alias_cap;
     int layer; /* that is being walked */
     sett_error *err;
 } packing;
@@ -157,18 +164,103 @@ static sett_status settle(packing *p, uint64_t *total)
     return SETT_OK;
 }
 
+/* ---- aliases ---------------------------------------------------------------------------------------- */
+#define DROPPED UINT64_MAX
+
+static sett_status add_alias(void *user, const sett__alias *a)
+{
+    packing *p = user;
+    size_t from = 0, to = p->n, cap = p->alias_cap ? 2 * p->alias_cap : 64;
+    while (from < to) { /* the first whose key is not below */
+        const size_t mid = from + (to - from) / 2;
+        if (memcmp(&p->at[mid].row.key, &a->key, sizeof a->key) < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    if (from == p->n || memcmp(&p->at[from].row.key, &a->key, sizeof a->key))
+        return SETT_OK;
+    aliased *more = p->n_alias < p->alias_cap ? p->alias : realloc(p->alias, cap * sizeof *more);
+    if (!more)
+        return sett__error(p->err, SETT_E_MEMORY, "no memory for a pack of %zu aliases", p->n_alias);
+    p->alias_cap = p->n_alias < p->alias_cap ? p->alias_cap : cap;
+    p->alias = more;
+    more[p->n_alias++] = (aliased){a->alias, from};
+    return SETT_OK;
+}
+
+static int by_alias(const void *a, const void *b)
+{
+    const aliased *x = a, *y = b;
+    int c = memcmp(&x->alias, &y->alias, sizeof x->alias);
+    return c ? c : (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* Each once. One of two keys says nothing: its body records more than it is told. */
+static void settle_aliases(packing *p)
+{
+    size_t n = 0, kept = 0;
+    if (p->n_alias)
+        qsort(p->alias, p->n_alias, sizeof *p->alias, by_alias);
+    for (size_t i = 0; i < p->n_alias; i++) {
+        aliased *last = n ? &p->alias[n - 1] : NULL;
+        if (!last || memcmp(&last->alias, &p->alias[i].alias, sizeof last->alias))
+            p->alias[n++] = p->alias[i];
+        else if (last->entry != p->alias[i].entry)
+            last->entry = DROPPED;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (p->alias[i].entry != DROPPED)
+            p->alias[kept++] = p->alias[i];
+    p->n_alias = kept < SETT__PACK_MAX ? kept : SETT__PACK_MAX;
+}
+
+/* given NULL: those of all layers. */
+static sett_status gather_aliases(packing *p, const sett__alias *given, size_t n)
+{
+    sett_status s = SETT_OK;
+    for (size_t i = 0; given && i < n && !s; i++)
+        s = add_alias(p, &given[i]);
+    for (int i = 0; !given && i < sett__cache_local(p->cache) && !s; i++) {
+        const char *path, *why;
+        sett__layer *l = sett__cache_place(p->cache, i, &path, &why);
+        s = l ? l->ops->aliases(l, add_alias, p) : SETT_OK;
+    }
+    settle_aliases(p);
+    return s == SETT_E_MEMORY ? sett__error(p->err, s, "no memory for aliases") : s;
+}
+
 /* ---- writing ---------------------------------------------------------------------------------------- */
 static sett_status wrote(const packing *p, bool ok)
 {
     return ok ? SETT_OK : sett__error(p->err, SETT_E_IO, "write: %s", strerror(errno));
 }
 
-static sett_status write_head(packing *p, int fd, uint64_t total, const sett__signer *sign)
+static sett_status write_aliases(packing *p, int fd, uint64_t total, uint8_t sum[32])
+{
+    const size_t bytes = (size_t)sett__pack_aliases_bytes(p->n_alias);
+    uint8_t *rows = calloc(1, bytes + 1);
+    sett__digest digest;
+    if (!rows)
+        return sett__error(p->err, SETT_E_MEMORY, "no memory for aliases of %zu bytes", bytes);
+    for (size_t i = 0; i < p->n_alias; i++) {
+        memcpy(rows + i * SETT__PACK_ALIAS, p->alias[i].alias.b, 32);
+        sett__put_le(rows + i * SETT__PACK_ALIAS + 32, p->alias[i].entry, 8);
+    }
+    sett__sha256(rows, p->n_alias * SETT__PACK_ALIAS, &digest);
+    memcpy(sum, digest.b, sizeof digest.b);
+    sett_status s = wrote(p, sett__write_at(p->os, fd, rows, bytes, total - bytes));
+    free(rows);
+    return s;
+}
+
+static sett_status write_head(packing *p, int fd, uint64_t total, const uint8_t aliases_sum[32], const sett__signer *sign)
 {
     size_t bytes = p->n * SETT__PACK_ROW;
     uint8_t head[SETT__PACK_HEAD], *index = calloc(1, bytes + SETT__PACK_ALIGN);
-    sett__pack_head h = {.file_len = total, .count = p->n};
+    sett__pack_head h = {.file_len = total, .count = p->n, .aliases = p->n_alias};
     sett__digest sum;
+    memcpy(h.aliases_sum, aliases_sum, sizeof h.aliases_sum);
     if (!index)
         return sett__error(p->err, SETT_E_MEMORY, "no memory for an index of %zu bytes", bytes);
     for (size_t i = 0; i < p->n; i++) {
@@ -297,11 +389,14 @@ static sett_status write_file(packing *p, place *to, uint64_t total, const sett_
     int fd = open_temp(p->os, to);
     if (fd < 0)
         return sett__error(p->err, SETT_E_IO, "%s: %s", to->temp, strerror(errno));
+    uint8_t aliases_sum[32] = {0};
     sett_status s = SETT_OK;
     for (size_t i = 0; i < p->n && !s; i++)
         s = write_entry(p, fd, &p->at[i]);
     if (!s)
-        s = write_head(p, fd, total, sign);
+        s = write_aliases(p, fd, total, aliases_sum);
+    if (!s)
+        s = write_head(p, fd, total, aliases_sum, sign);
     if (!s)
         s = wrote(p, !p->os->fchmod(fd, 0644) && !p->os->fdatasync(fd)); /* whatever the umask: others read it */
     if (!s)
@@ -344,7 +439,7 @@ static void tidy_folder(const sett__os *os, const place *to)
     os->closedir(dir);
 }
 
-static sett_status publish(packing *p, const char *path, const sett__signer *sign)
+static sett_status publish(packing *p, const char *path, const sett__alias *aliases, size_t n_aliases, const sett__signer *sign)
 {
     place to;
     uint64_t total = 0;
@@ -352,14 +447,17 @@ static sett_status publish(packing *p, const char *path, const sett__signer *sig
         return sett__error(p->err, SETT_E_ARGUMENT, "the path of a pack is too long");
     sett_status s = settle(p, &total);
     if (!s)
+        s = gather_aliases(p, aliases, n_aliases);
+    total += s ? 0 : sett__pack_aliases_bytes(p->n_alias);
+    if (!s)
         s = write_file(p, &to, total, sign);
     if (!s)
         tidy_folder(p->os, &to);
     return s;
 }
 
-sett_status sett__pack_write(
-    sett__cache *c, const char *path, const sett_pack_options *o, uint64_t *entries, sett_error *err)
+sett_status sett__pack_write_with(sett__cache *c, const char *path, const sett_pack_options *o, const sett__alias *aliases, size_t n_aliases,
+    uint64_t *entries, sett_error *err)
 {
     packing p = {.cache = c, .os = sett__cache_os(c), .err = err};
     sett__signer sign;
@@ -369,12 +467,19 @@ sett_status sett__pack_write(
     if (!s)
         s = o->keys ? gather_keys(&p, o->keys, o->n_keys) : gather_all(&p);
     if (!s)
-        s = publish(&p, path, o->secret_key ? &sign : NULL);
+        s = publish(&p, path, aliases, n_aliases, o->secret_key ? &sign : NULL);
     if (!s)
         *entries = p.n;
     explicit_bzero(&sign, sizeof sign);
+    free(p.alias);
     free(p.at);
     return s;
+}
+
+sett_status sett__pack_write(
+    sett__cache *c, const char *path, const sett_pack_options *o, uint64_t *entries, sett_error *err)
+{
+    return sett__pack_write_with(c, path, o, NULL, 0, entries, err);
 }
 
 sett_status sett__public_key(const char *path, uint8_t key[32], sett_error *err)
@@ -407,6 +512,13 @@ static sett_status put(void *user, const sett__layer_item *it)
     return s;
 }
 
+static sett_status put_alias(void *user, const sett__alias *a)
+{
+    const unpacking *u = user;
+    sett__disk_alias(u->to, &a->alias, &a->key);
+    return SETT_OK;
+}
+
 sett_status sett__unpack(sett__cache *c, uint64_t *entries, sett_error *err)
 {
     unpacking u = {.to = sett__cache_folder(c), .err = err};
@@ -417,6 +529,8 @@ sett_status sett__unpack(sett__cache *c, uint64_t *entries, sett_error *err)
         const char *why;
         sett__layer *l = sett__cache_place(c, i, &u.from, &why);
         s = l ? l->ops->walk(l, put, &u) : sett__error(err, SETT_E_IO, "%s cannot be read: %s", u.from, why);
+        if (!s)
+            s = l->ops->aliases(l, put_alias, &u);
     }
     *entries = u.n;
     return s;

@@ -313,4 +313,14 @@ static void disk_close(sett__layer *l)
     sett__disk_close((sett__disk *)l);
 }
 
-const sett__layer_ops sett__disk_ops = {disk_get, disk_refuse, disk_walk, disk_close};
+static bool disk_ask(sett__layer *l, const sett__digest *alias, sett__digest *key)
+{
+    return sett__disk_ask((sett__disk *)l, alias, key);
+}
+
+static sett_status disk_aliases(sett__layer *l, sett__alias_fn *fn, void *user)
+{
+    return sett__disk_aliases((sett__disk *)l, fn, user);
+}
+
+const sett__layer_ops sett__disk_ops = {disk_get, disk_refuse, disk_walk, disk_close, disk_ask, disk_aliases};

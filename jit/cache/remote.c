@@ -110,7 +110,7 @@ static void remote_close(sett__layer *l)
     free(r);
 }
 
-static const sett__layer_ops ops = {remote_get, remote_refuse, remote_walk, remote_close};
+static const sett__layer_ops ops = {.get = remote_get, .refuse = remote_refuse, .walk = remote_walk, .close = remote_close};
 
 static void sum(const void *data, size_t len, uint8_t out[32])
 {

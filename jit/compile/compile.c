@@ -300,9 +300,13 @@ static __attribute__((noinline)) sett_status record_and_compile(sett_engine *e, 
 {
     request r;
     recorded rec = {0};
+    sett__alias alias;
     sett_status s = sett__request_open(&r, e, "sett_compile", options, err);
     if (s)
         return s;
+    const bool has_alias = memo && sett__alias_of(&r, body, &alias.alias);
+    if (has_alias && sett__by_alias(&r, &alias.alias, out))
+        return SETT_OK;
     sett__range_begin("record", r.name);
     r.memo = memo;
     s = sett__record_body(e, body, &r.opt, true, &rec, err);
@@ -311,6 +315,9 @@ static __attribute__((noinline)) sett_status record_and_compile(sett_engine *e, 
     if (s)
         return s;
     s = compile_recorded(&r, &rec, out, err);
+    alias.key = rec.key;
+    if (!s && has_alias)
+        sett__cache_alias(e->cache, &alias);
     sett__recorded_free(&rec);
     return s;
 }

@@ -18,6 +18,8 @@ struct sett_engine {
     sett__workers *workers;            /* plug-in and compiling threads */
     sett__kernels *kernels;            /* memory map, memo, compiles under way */
     sett__recordings *recordings;      /* what bodies recorded for their user bytes; NULL: .verify_user is not set */
+    pthread_mutex_t identity_lock;     /* over identity */
+    sett__identity identity;           /* the build of the last body that was asked for by alias */
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
@@ -43,6 +45,10 @@ static inline sett_status sett__engine_check(const sett_engine *e, const char *w
 sett_status sett__key_of_tape(sett_engine *, const void *tape, size_t len, const sett_compile_options *or_null,
     sett__digest *key, sett_error *);
 sett_status sett__environment_asserts(sett_asserts *, sett_error *); /* $SETT_ASSERTS; DEFAULT: it is not set */
+
+/* ---- alias.c: what was recorded before is found without recording ------------------------------------------- */
+/* Of a body that sett_compile would be given with these options. False: it has no alias. */
+bool sett__alias_of_body(sett_engine *, sett_body, const sett_compile_options *, sett__digest *alias);
 
 /* ---- verify_user.c: .verify_user --------------------------------------------------------------------------- */
 sett_status sett__recordings_open(sett__recordings **, sett_error *);

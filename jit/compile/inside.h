@@ -43,6 +43,12 @@ void sett__recorded_free(sett__recorded *);
 /* The bytes, the material, the public key and the slot; for a target that the tape fits, else its error. */
 sett_status sett__keys_make(const sett__request *, sett__recorded *, sett_error *);
 
+/* ---- alias.c ---- */
+/* What is asked for, as a digest that every process of the same builds forms. False: there is none, and the body is recorded. */
+bool sett__alias_of(const sett__request *, sett_body, sett__digest *alias);
+/* The kernel whose key an alias is known to be, from memory or disk. False: there is none. */
+bool sett__by_alias(const sett__request *, const sett__digest *alias, sett_kernel **);
+
 /* ---- verify_user.c ---- */
 /* Has the body of this memo recorded the same key each time? SETT_E_ARGUMENT, with what differs: it has not. */
 sett_status sett__recording_check(const sett__request *, const sett__recorded *, sett_error *);

@@ -278,6 +278,7 @@ sett_status sett_engine_open(sett_engine **out, const sett_engine_options *optio
         return sett__error(err, SETT_E_MEMORY, "no memory for an engine");
     }
     memset(e, 0, sizeof *e);
+    pthread_mutex_init(&e->identity_lock, NULL);
     e->runtime = r;
     e->opt = opt;
     s = open_parts(e, err);
@@ -311,6 +312,7 @@ void sett_engine_close(sett_engine *e)
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);
     free_strings(&e->opt);
+    pthread_mutex_destroy(&e->identity_lock);
     free(e);
     sett__runtime_release(r);
     errno = saved;

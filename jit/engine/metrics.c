@@ -9,10 +9,10 @@
 /* ---- as structs ------------------------------------------------------------------------ */
 #define ONE(...) +1
 #define TWO(...) +2
-/* Beside what is listed: size, five sums over layers, kernels, the flags; size, two strings, cap, entries and two times
+/* Beside what is listed: size, five sums over layers, kernels, the flags; size, two strings, cap, entries, aliases and two times
  * flags, the signer; size. */
 static_assert(sizeof(sett_stats) == 8 * (0 SETT__HITS(ONE) SETT__COUNTERS(ONE, TWO) + 8), "sett_stats has what is listed, and no more");
-static_assert(sizeof(sett_cache_layer_info) == 8 * (0 SETT__LAYER_COUNTERS(ONE) + 7) + 32, "as above");
+static_assert(sizeof(sett_cache_layer_info) == 8 * (0 SETT__LAYER_COUNTERS(ONE) + 8) + 32, "as above");
 static_assert(sizeof(sett_device_counts) == 8 * (0 SETT__DEVICE_COUNTERS(ONE, TWO) + 1), "as above");
 
 static void collect(const sett_engine *e, sett_stats *s)

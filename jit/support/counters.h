@@ -17,6 +17,7 @@
 #define SETT__COUNTERS(C, T) \
     C(disk_hits, "Kernels found on disk") \
     C(remote_hits, "Kernels found on the remote, after a miss") \
+    C(alias_hits, "Kernels found in memory or on disk by an alias, not recorded") \
     C(misses, "Kernels found nowhere at the first look") \
     C(verified, "Kernels found on disk and, to verify them, compiled again") \
     C(differences, "Kernels found on disk whose bytes this machine does not make") \

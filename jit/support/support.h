@@ -75,6 +75,16 @@ void *sett__shared_symbol(
     const sett__shared *, const char *asked, char path[SETT__SHARED_PATH], sett_status status, sett_error *);
 /* The path of a file in the folder of the object that has this code: libsett.so, or a program that is linked statically. */
 bool sett__beside(const char *name, char *path, size_t size);
+/* ---- identity.c: what identifies the code behind a function ------------------------------------------------- */
+typedef struct sett__identity { /* what was told last, zeros at first; callers take turns */
+    uintptr_t from, to, base; /* of the object */
+    uint64_t unloads;
+    bool known;
+    sett__digest build;
+} sett__identity;
+/* The build of all that the function may run (libsett, its own object, those that this one needs), and where it lies in its object: two
+ * processes that have the same of both have the same function. False: it cannot be told. */
+bool sett__identity_of(sett__identity *last, const void *function, sett__digest *build, uint64_t *offset);
 /* ---- file.c: files that a caller names; no call waits for one ----------------------------------------- */
 const char *sett__file_kind(mode_t); /* "a folder", "a FIFO" */
 int sett__file_open(const char *path, sett_error *); /* opens a regular file, O_RDONLY; -1: the error says why not */

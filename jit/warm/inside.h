@@ -72,7 +72,7 @@ typedef struct sett__warm_item {
     uint32_t block, point, index; /* index: of the point's kernels */
     uint64_t order;
     char target[SETT__WARM_TARGET];
-    sett__digest key;
+    sett__digest key, alias; /* alias: zeros: it has none */
     sett_status status; /* not recorded, or not made */
     char *error;        /* NULL: none */
     char *kernel;       /* as sett__warm_kernel_text; NULL: the block and the point say it */
@@ -80,6 +80,8 @@ typedef struct sett__warm_item {
 typedef struct sett__warm_list {
     sett__warm_item *at;
     size_t n, cap;
+    sett__alias *alias; /* of all that were listed, also where two are one kernel or another shard makes it */
+    size_t n_alias, alias_cap;
 } sett__warm_list;
 /* A call's options, checked, its manifest, and the kernels that they ask for; the last two are to be freed in any case.
  * apart: bodies are recorded by a process of .command, as they are where that is set. */
@@ -115,7 +117,7 @@ typedef struct sett__warm_reply { /* text follows, not ended by a NUL: an error,
                                    * behind a NUL, message */
     int32_t status, what; /* of SETT__WARM_LOG: the level */
     double ms;
-    sett__digest key; /* of a job that is keyed */
+    sett__digest key, alias; /* of a job that is keyed */
 } sett__warm_reply;
 /* What a process must know before its first job, from an engine: how many bytes, 0: too many. folder NULL: it is asked for
  * keys alone, and has no cache. */

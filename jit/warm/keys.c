@@ -20,6 +20,20 @@ typedef struct listing {
 } listing;
 
 /* ---- listing ------------------------------------------------------------------------------- */
+static sett_status add_alias(sett__warm_list *list, const sett__warm_item *item)
+{
+    size_t cap = list->alias_cap ? 2 * list->alias_cap : 64;
+    if (item->status || sett__all_zero(item->alias.b, sizeof item->alias.b))
+        return SETT_OK;
+    sett__alias *more = list->n_alias < list->alias_cap ? list->alias : realloc(list->alias, cap * sizeof *more);
+    if (!more)
+        return SETT_E_MEMORY;
+    list->alias_cap = list->n_alias < list->alias_cap ? list->alias_cap : cap;
+    list->alias = more;
+    more[list->n_alias++] = (sett__alias){item->alias, item->key};
+    return SETT_OK;
+}
+
 /* Takes over the item's texts. */
 static sett_status add(listing *l, const sett__warm_item *item, const sett_error *why)
 {
@@ -35,6 +49,8 @@ static sett_status add(listing *l, const sett__warm_item *item, const sett_error
     sett__warm_item *to = &list->at[list->n];
     *to = *item;
     to->order = list->n++;
+    if (add_alias(list, to))
+        return sett__error(l->err, SETT_E_MEMORY, "no memory for %zu kernels", list->n);
     to->error = item->status ? strdup(why->text) : NULL;
     return item->status && !to->error ? sett__error(l->err, SETT_E_MEMORY, "no memory for a message") : SETT_OK;
 }
@@ -86,6 +102,9 @@ static sett_status key_of(sett__warm_recorder *r, sett_engine *e, const sett__wa
         it->kernel = strdup(text);
     }
     record(r, b, &k);
+    o.user_size = k.family->user_size, o.user = r->kernel.user, o.pure = true;
+    if (!r->status && !sett__alias_of_body(e, k.family->body, &o, &it->alias))
+        it->alias = (sett__digest){{0}};
     return sett__warm_several(b) && !it->kernel ? sett__error(err, SETT_E_MEMORY, "no memory for a name")
            : r->status                           ? sett__error(err, r->status, "%s", r->why.text)
                                                  : sett__key_of_tape(e, r->tape, r->len, &o, &it->key, err);
@@ -134,7 +153,7 @@ static sett_status ask(listing *l, sett__warm_item *it, int32_t *what, bool *die
         got = sett__warm_hear(l->engine, &l->process, &r, text);
     *died = got < 0;
     *what = *died ? SETT__WARM_LAST : r.what;
-    it->key = r.key;
+    it->key = r.key, it->alias = r.alias;
     it->status = (sett_status)r.status;
     if (it->status)
         sett__error(why, it->status, "%s", text);
@@ -255,6 +274,7 @@ void sett__warm_list_free(sett__warm_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         item_free(&l->at[i]);
+    free(l->alias);
     free(l->at);
     *l = (sett__warm_list){0};
 }

@@ -247,9 +247,16 @@ static sett_status write_pack(run *r)
             memcpy(keys[n++], r->list->at[i].key.b, sizeof *keys);
     const sett_pack_options o = {
         .size = sizeof o, .keys = (const uint8_t(*)[32])keys, .n_keys = n, .secret_key = r->o->secret_key};
-    sett_status s = sett__pack_write(r->engine->cache, r->o->pack, &o, &entries, r->err);
+    sett_status s = sett__pack_write_with(r->engine->cache, r->o->pack, &o, r->list->alias, r->list->n_alias, &entries, r->err);
     free(keys);
     return s;
+}
+
+/* Also of kernels that were there: another build has other aliases for them. An alias of what was not made is a miss. */
+static void write_aliases(run *r)
+{
+    for (size_t i = 0; i < r->list->n_alias; i++)
+        sett__cache_alias(r->engine->cache, &r->list->alias[i]);
 }
 
 static sett_status some_failed(run *r)
@@ -289,6 +296,8 @@ static sett_status warm(run *r, const char *manifest)
         s = sett__warm_command_make(r->engine, r->o, folder, manifest, &r->command, r->err);
     if (!s)
         s = compile_all(r);
+    if (!s)
+        write_aliases(r);
     if (!s && r->o->pack && !r->cancelled)
         s = write_pack(r);
     free(r->command);

@@ -13,7 +13,7 @@
 
 enum { SOCKET = 0, N_STRINGS = 10 };
 /* Both have to be of one build: it goes first, and what follows may change with it. */
-#define VERSION SETT_VERSION ", code generator " SETT__CODEGEN_ID
+#define VERSION SETT_VERSION ", code generator " SETT__CODEGEN_ID ", aliases"
 typedef struct hello { /* strings follow, each with its NUL; one that starts with '-' is NULL, others start with '+' */
     int32_t assembler, trust, toolchain, timeout_ms, wait_ms, log; /* every byte is sent: no padding; log: the last level, 0: none */
     uint64_t cap;
@@ -138,7 +138,7 @@ static int serve(sett_engine *e, const sett__manifest *m)
             s = r.status = sett__error(&err, SETT_E_ARGUMENT, "the manifest has changed");
         } else if (j.keyed) { /* that a body cannot be recorded is no fault of the process */
             sett__warm_key(&recorder, e, &m->block[j.block], &item, &r.what, &err);
-            r.status = item.status, r.key = item.key;
+            r.status = item.status, r.key = item.key, r.alias = item.alias;
         } else {
             s = r.status = compile(e, &m->block[j.block], &j, &r.what, &err);
         }

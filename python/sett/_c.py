@@ -107,12 +107,12 @@ Stats = struct(
     ("size", SIZE), *((n, U64) for n in "memo_hits memory_hits disk_hits misses compiles joined heals refusals disk_writes records".split()),
     *((n, BOOL) for n in ("compiler_loaded", "sealed", "faulted")),
     *((n, U64) for n in ("waits late evictions duplicates failures sealed_misses write_failures log_drops verified differences kernels "
-        "codegens assembles record_ns codegen_ns assemble_ns wait_ns join_ns remote_hits memo_checks memo_differences").split()),
+        "codegens assembles record_ns codegen_ns assemble_ns wait_ns join_ns remote_hits memo_checks memo_differences alias_hits").split()),
 )
 CompileOptions = struct(
     "sett_compile_options",
     ("size", SIZE), ("name", STR), ("target", STR), ("user", P), ("user_size", SIZE), ("opt_level", INT), ("line_info", BOOL),
-    ("no_fold", BOOL), ("ptx_only", BOOL), ("ready_made", BOOL), ("asserts", INT),
+    ("no_fold", BOOL), ("ptx_only", BOOL), ("ready_made", BOOL), ("asserts", INT), ("pure", BOOL),
 )
 KernelInfo = struct(
     "sett_kernel_info",

@@ -500,9 +500,10 @@ class Engine:
             raise Error(Status.E_ARGUMENT, f"{family.name} stands for several kernels: sett.Product has those of a product, sett warm those of a manifest")
         target = target or self.target()
         user = family._user(target, values)
-        # The user bytes hold all that the body depends on, so the engine may remember the call.
+        # The user bytes of a family hold all that its body depends on, so the engine, and the cache, may remember the call.
         options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
         options.user, options.user_size = C.addressof(user), family._family.user_size
+        options.pure = True
         options.ready_made = os.path.basename(family.path).startswith("libsett-kernels.so")
         try:
             return self._made(_c.lib.sett_compile, family._family.body, C.byref(options), options=values)

@@ -21,7 +21,7 @@ def family_object() -> str:
     """family.c as a shared object, built with the wheel's own headers and linked with nothing."""
     out = os.path.join(_folder.name, "libfamily.so")
     subprocess.run(
-        [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-I" + sett.include_dir(),
+        [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-Wl,--build-id", "-I" + sett.include_dir(),
             str(HERE / "family.c"), "-o", out], check=True)
     return out
 

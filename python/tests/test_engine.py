@@ -303,6 +303,7 @@ class Cache(Case):
             self.assertTrue(e.sealed)
             k = e.compile(family("scale"), target="sm_80", threads=32, dtype="f16")
             self.assertEqual((k.info["origin"], e.kernel(k.key).address), ("disk", k.address))
+            self.assertEqual((e.stats["alias_hits"], e.stats["records"]), (1, 0))  # the process that warmed it recorded it
             with self.refused(Status.E_NOT_CACHED, " (threads=96 dtype='f16')"):
                 e.compile(family("scale"), target="sm_80", threads=96, dtype="f16")
             self.assertEqual((e.stats["compiles"], e.stats["sealed_misses"], e.stats["compiler_loaded"]), (0, 1, False))

@@ -66,7 +66,18 @@ void fuzz_meta(const uint8_t *data, size_t len)
     sett__arena_free(&other);
 }
 
-/* Every row that an accepted index has lies inside, behind the one before, its key above it. */
+/* Of a pack whose header and index are accepted. */
+static void fuzz_aliases(const uint8_t *data, size_t len, const sett__pack_head *h)
+{
+    const uint8_t *at = data + len - sett__pack_aliases_bytes(h->aliases);
+    if (sett__pack_aliases_parse(at, h, NULL))
+        return;
+    for (uint64_t i = 0; i < h->aliases; i++, at += SETT__PACK_ALIAS)
+        if (sett__get_le(at + 32, 8) >= h->count || (i && memcmp(at - SETT__PACK_ALIAS, at, 32) >= 0))
+            abort();
+}
+
+/* Every row that an accepted index has lies inside, behind the one before, its key above it; likewise the aliases. */
 void fuzz_pack(const uint8_t *data, size_t len)
 {
     sett__pack_head h;
@@ -82,4 +93,7 @@ void fuzz_pack(const uint8_t *data, size_t len)
         end = r.off + r.len;
         before = r;
     }
+    if (end + sett__pack_aliases_bytes(h.aliases) > len)
+        abort();
+    fuzz_aliases(data, len, &h);
 }

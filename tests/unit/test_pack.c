@@ -217,6 +217,7 @@ START_TEST(rules)
         {0, 0, 1, "it does not start as a pack does"},
         {8, 2, 2, "it is a pack of format 2, not 1"},
         {12, 2, 4, "its header has fields that this version does not know"},
+        {12, 4, 4, "its header has fields that this version does not know"},
         {64, 1, 1, "its header has fields that this version does not know"},
         {200, 1, 1, "its header has fields that this version does not know"},
         {16, 5, 8, "bytes and says 5"},

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What identifies the code behind a function: the GNU build ids of libsett's object, of the object (a library or the program) that
+ * has the function, and of all objects that this one needs and those need, in the order in which it names them; and where in its object the
+ * function lies. The linker makes a build id from all that an object holds, so that whoever changes a body, or a helper that it
+ * calls in a library that its own needs, changes this. The C library's parts are left out: they are the machine's, and what a body
+ * records does not depend on them. Of code that lies in no object, or in one without a build id, nothing can be told. */
+#include "support.h"
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { MOST_OBJECTS = 1024, MOST_NEEDED = 64, NAME = 96, ID_LEAST = 8, ID_MOST = 64 };
+
+typedef struct object {
+    uintptr_t base, from, to; /* to: its last byte */
+    const ElfW(Phdr) *head;
+    int n_head;
+    char file[NAME], soname[NAME]; /* "": none, or too long */
+} object;
+
+typedef struct objects {
+    int n;
+    bool all; /* none was left out */
+    object at[MOST_OBJECTS];
+} objects;
+
+/* ---- an object's headers ---------------------------------------------------------------------------- */
+static void span(object *o)
+{
+    o->from = UINTPTR_MAX;
+    for (int i = 0; i < o->n_head; i++) {
+        const ElfW(Phdr) *h = &o->head[i];
+        if (h->p_type != PT_LOAD || !h->p_memsz)
+            continue;
+        const uintptr_t from = o->base + h->p_vaddr, to = from + h->p_memsz - 1;
+        o->from = from < o->from ? from : o->from;
+        o->to = to > o->to ? to : o->to;
+    }
+}
+
+static bool holds(const object *o, uintptr_t address)
+{
+    return o->from <= address && address <= o->to;
+}
+
+static const ElfW(Dyn) *dynamic_of(const object *o)
+{
+    for (int i = 0; i < o->n_head; i++)
+        if (o->head[i].p_type == PT_DYNAMIC)
+            return (const ElfW(Dyn) *)(o->base + o->head[i].p_vaddr);
+    return NULL;
+}
+
+/* Some loaders have added the base, some have not. NULL: it has none. */
+static const char *strings_of(const object *o)
+{
+    for (const ElfW(Dyn) *d = dynamic_of(o); d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB) {
+            const uintptr_t at = holds(o, d->d_un.d_ptr) ? d->d_un.d_ptr : o->base + d->d_un.d_ptr;
+            return holds(o, at) ? (const char *)at : NULL;
+        }
+    return NULL;
+}
+
+static void copy_name(char to[NAME], const char *name)
+{
+    const size_t n = name ? strlen(name) : NAME;
+    memcpy(to, n < NAME ? name : "", n < NAME ? n + 1 : 1);
+}
+
+/* The build id among one segment's notes. */
+static bool id_in(const uint8_t *note, size_t left, size_t align, sett__blob *id)
+{
+    ElfW(Nhdr) h;
+    align = align == 8 ? 8 : 4;
+    while (left >= sizeof h) {
+        memcpy(&h, note, sizeof h);
+        const size_t name = sizeof h + (((size_t)h.n_namesz + align - 1) & ~(align - 1)), all = name + (((size_t)h.n_descsz + align - 1) & ~(align - 1));
+        if (all > left || name < sizeof h)
+            return false;
+        if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && !memcmp(note + sizeof h, "GNU", 4)) {
+            *id = (sett__blob){note + name, h.n_descsz};
+            return id->len >= ID_LEAST && id->len <= ID_MOST;
+        }
+        note += all, left -= all;
+    }
+    return false;
+}
+
+static bool id_of(const object *o, sett__blob *id)
+{
+    bool found = false;
+    for (int i = 0; i < o->n_head && !found; i++) {
+        const ElfW(Phdr) *h = &o->head[i];
+        const uintptr_t at = o->base + h->p_vaddr;
+        if (h->p_type == PT_NOTE && h->p_memsz && holds(o, at) && holds(o, at + h->p_memsz - 1))
+            found = id_in((const uint8_t *)at, h->p_memsz, h->p_align, id);
+    }
+    return found;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------- */
+static int add_object(struct dl_phdr_info *i, size_t size, void *user)
+{
+    objects *all = user;
+    (void)size;
+    if (all->n == MOST_OBJECTS) {
+        all->all = false;
+        return 1;
+    }
+    object *o = &all->at[all->n++];
+    *o = (object){.base = i->dlpi_addr, .head = i->dlpi_phdr, .n_head = i->dlpi_phnum};
+    span(o);
+    const char *slash = i->dlpi_name ? strrchr(i->dlpi_name, '/') : NULL, *strings = strings_of(o);
+    copy_name(o->file, slash ? slash + 1 : i->dlpi_name);
+    for (const ElfW(Dyn) *d = dynamic_of(o); strings && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_SONAME)
+            copy_name(o->soname, strings + d->d_un.d_val);
+    return 0;
+}
+
+static int by_address(const objects *all, uintptr_t address)
+{
+    for (int i = 0; i < all->n; i++)
+        if (holds(&all->at[i], address))
+            return i;
+    return -1;
+}
+
+static int by_name(const objects *all, const char *name)
+{
+    for (int i = 0; *name && i < all->n; i++)
+        if (!strcmp(all->at[i].file, name) || !strcmp(all->at[i].soname, name))
+            return i;
+    return -1;
+}
+
+static bool is_c_library(const char *name)
+{
+    static const char *const parts[] = {"libc.", "libm.", "libdl.", "libpthread.", "librt.", "ld-linux", "ld-musl", "libgcc_s.", "libstdc++."};
+    for (size_t i = 0; i < SETT__COUNT(parts); i++)
+        if (!strncmp(name, parts[i], strlen(parts[i])))
+            return true;
+    return false;
+}
+
+/* Those that are reached, in order, each once. */
+typedef struct reached {
+    int n, at[MOST_NEEDED];
+} reached;
+
+static bool reach(reached *r, int which)
+{
+    for (int i = 0; i < r->n; i++)
+        if (r->at[i] == which)
+            return true;
+    if (which < 0 || r->n == MOST_NEEDED)
+        return false;
+    r->at[r->n++] = which;
+    return true;
+}
+
+static bool reach_needed(const objects *all, reached *r, const object *o)
+{
+    const char *strings = strings_of(o);
+    bool ok = true;
+    for (const ElfW(Dyn) *d = dynamic_of(o); ok && d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED)
+            ok = strings && (is_c_library(strings + d->d_un.d_val) || reach(r, by_name(all, strings + d->d_un.d_val)));
+    return ok;
+}
+
+static bool build_of(const objects *all, int first, int second, sett__digest *build)
+{
+    uint8_t ids[MOST_NEEDED * (ID_MOST + 1)];
+    size_t len = 0;
+    reached r = {0};
+    bool ok = all->all && reach(&r, first) && reach(&r, second);
+    for (int i = 0; i < r.n && ok; i++) {
+        sett__blob id;
+        ok = id_of(&all->at[r.at[i]], &id);
+        if (!ok)
+            break;
+        ids[len++] = (uint8_t)id.len;
+        memcpy(ids + len, id.data, id.len);
+        len += id.len;
+        if (r.at[i] != first || first == second) /* what libsett needs has no part in a recording */
+            ok = reach_needed(all, &r, &all->at[r.at[i]]);
+    }
+    if (ok)
+        sett__sha256(ids, len, build);
+    return ok;
+}
+
+/* ---- once for all functions of an object ------------------------------------------------------------ */
+/* How many objects were unloaded; the same number: what was told of an address still holds. */
+static int count_unloads(struct dl_phdr_info *i, size_t size, void *user)
+{
+    static const size_t least = offsetof(struct dl_phdr_info, dlpi_subs) + sizeof i->dlpi_subs;
+    *(uint64_t *)user = size >= least ? i->dlpi_subs : UINT64_MAX;
+    return 1;
+}
+
+bool sett__identity_of(sett__identity *last, const void *function, sett__digest *build, uint64_t *offset)
+{
+    const uintptr_t address = (uintptr_t)function;
+    uint64_t unloads = UINT64_MAX;
+    dl_iterate_phdr(count_unloads, &unloads);
+    if (last->unloads != unloads || unloads == UINT64_MAX || address < last->from || address > last->to) {
+        union {
+            bool (*function)(sett__identity *, const void *, sett__digest *, uint64_t *);
+            uintptr_t address;
+        } ours = {sett__identity_of};
+        objects *all = malloc(sizeof *all);
+        *last = (sett__identity){0};
+        if (!all)
+            return false;
+        all->n = 0, all->all = true;
+        dl_iterate_phdr(add_object, all);
+        const int own = by_address(all, ours.address), its = by_address(all, address);
+        if (its >= 0)
+            *last = (sett__identity){.from = all->at[its].from, .to = all->at[its].to, .base = all->at[its].base, .unloads = unloads};
+        last->known = own >= 0 && its >= 0 && build_of(all, own, its, &last->build);
+        free(all);
+    }
+    *build = last->build;
+    *offset = address - last->base;
+    return last->known;
+}
