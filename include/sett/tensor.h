@@ -94,8 +94,8 @@ SETT_API sett_tensor *sett_make_gmem_tensor_at(
     sett_site, sett_build *, sett_dtype, const sett_val *address, sett_arg shape, const sett_gmem_options *);
 #define sett_make_gmem_tensor(b, dtype, address, shape, ...) \
     sett_make_gmem_tensor_at(SETT_HERE_ALIGNED(#shape, #__VA_ARGS__, \
-        "sett_make_gmem_tensor takes it behind the layout: 16, or 0 for an element's"), b, dtype, address, \
-        SETT_A(shape), &(sett_gmem_options){.size = sizeof(sett_gmem_options), .align = __VA_ARGS__})
+        "sett_make_gmem_tensor takes it behind the layout: 16, or 0 for that of an element"), b, dtype, \
+        address, SETT_A(shape), &(sett_gmem_options){.size = sizeof(sett_gmem_options), .align = __VA_ARGS__})
 /* Other elements in the same bytes of shared memory: a view from the first element of t on, of a static shape
  * or a static layout. Nothing waits: a barrier must be between the last use of one view and the first of the
  * other, and what copies or products still have under way there must have ended.
