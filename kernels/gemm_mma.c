@@ -82,6 +82,7 @@ static void check_problem(sett_gemm_mma_options *o, choice *c)
     } flags[] = {{"a_major", o->a_major}, {"b_major", o->b_major}, {"batched", o->batched}, {"tf32", o->tf32}, {"pointer_array", o->pointer_array}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
+    sett__is_zero(c, "reserved", o->reserved);
     if (o->pointer_array && !o->batched)
         REFUSE(c, ".pointer_array is 1: .batched is 1 then, whose operands the addresses are of");
     check_types(o, c);

@@ -332,6 +332,7 @@ static const struct {
     {{.dtype = SETT_F16, .batched = 2}, ".batched is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .batched = 1, .pointer_array = 2}, ".pointer_array is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .pointer_array = 1}, ".pointer_array is 1: .batched is 1 then, whose operands the addresses are of"},
+    {{.dtype = SETT_F16, .reserved = 5}, ".reserved is 5: it must be 0"},
     {{.dtype = SETT_F32, .tf32 = 2}, ".tf32 is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .swiglu = 1, .scaled = 1}, ".swiglu is 1: then .scaled is 0"},
     {{.dtype = SETT_I8, .swiglu = 1}, ".swiglu is 1: .dtype is a float then"},

@@ -59,6 +59,7 @@ typedef struct sett_gemm_mma_options {
     sett_gemm_mma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
     int pointer_array;     /* of .batched */
+    int reserved;          /* 0 */
 } sett_gemm_mma_options;
 SETT_API void sett_gemm_mma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_mma_family;
