@@ -60,7 +60,8 @@ COPIED = [{"dtype": "bf16", "odd": 1}, {"dtype": "bf16", "align": 2}, {"dtype": 
     {"dtype": E4, "b": E5, "b_major": 1, "align": 4, "d": E4, "amax": 1}, {"dtype": E5, "align": 8, "promote": 1, "d": "f32"}, {"dtype": "i8"}, {"dtype": "i8", "align": 1, "scaled": 1, "residual": 1}, {"dtype": "i8", "d": "i8", "a_major": 1},
     {"dtype": "i8", "b_major": 1, "batch": 2, "align": 4}, {"dtype": "i8", "odd": 1, "bias": 1, "d": "f32"}, {"dtype": "f16", "swiglu": 1, "align": 8}, {"dtype": "bf16", "b_major": 1, "align": 2, "alpha": 1, "amax": 2},
     {"dtype": "i8", "a_major": 1, "b_major": 1, "d": "bf16", "scaled": 1, "beta": 1, "residual": 1}, {"dtype": "f32", "tf32": 1, "swiglu": 1, "align": 8}, {"dtype": "f16", "a_major": 1, "b_major": 1, "batch": 2, "clamp": 1},
-    {"dtype": E5, "b_major": 1, "align": 2, "d": "f16", "residual": 1}]
+    {"dtype": E5, "b_major": 1, "align": 2, "d": "f16", "residual": 1}, {"dtype": "bf16", "batch": 4, "pointer_array": 1, "bias": 1, "residual": 1},
+    {"dtype": "f16", "batch": 3, "pointer_array": 1, "align": 2, "b_major": 1, "amax": 2, "aux": 1}]
 KINDS = TMA + COPIED
 
 
@@ -106,7 +107,7 @@ def draw(seed, number, large):
         ldaux=apart(n, max(1, align // TYPE[beside].bytes)))
     if p.get("block_scales"):
         p["ldsb"] = -(-k // 128) + rng.choice((0, 1, 5))
-    if p.get("batch"):
+    if p.get("batch") and not p.get("pointer_array"):
         p.update(batch_a=apart(p["lda"] * (k if p.get("a_major") else max_m), step_in), batch_b=apart(p["ldb"] * (k if p.get("b_major") else rows_b), step_in),
             batch_r=apart(p["ldr"] * max_m, step_out), batch_d=apart(p["ldd"] * max_m, step_out))
     curved = p.get("swiglu") or p.get("softcap") or p.get("activation") not in (None, "relu")
@@ -281,13 +282,20 @@ class Case:
         many = (p["batch"],) if p.get("batch") else ()
         rows_b, d = n << p.get("swiglu", 0), p["d"]
         self.shape = (*many, m, n)
-        a = Matrix(xp, p["dtype"], (*many, m, k), p["lda"], p.get("batch_a", 0), p.get("a_major", 0), offset)
-        b = Matrix(xp, p["b"], (*many, rows_b, k), p["ldb"], p.get("batch_b", 0), p.get("b_major", 0), offset)
+
+        def between(name, rows):  # of an array of pointers the problem does not say it
+            return up(p["ld" + name] * rows, 16) + 16 if p.get("pointer_array") else p.get("batch_" + name, 0)
+
+        a = Matrix(xp, p["dtype"], (*many, m, k), p["lda"], between("a", k if p.get("a_major") else drawn.max_m), p.get("a_major", 0), offset)
+        b = Matrix(xp, p["b"], (*many, rows_b, k), p["ldb"], between("b", k if p.get("b_major") else rows_b), p.get("b_major", 0), offset)
         self.a, self.b = self.factors(a, 1), self.factors(b, k ** -0.5)
-        self.out = Matrix(xp, d, self.shape, p["ldd"], p.get("batch_d", 0), 0, offset)
+        self.which = [i // 2 for i in range(p["batch"])] if p.get("pointer_array") else []  # two products and two share a b
+        if self.which:
+            self.b = self.b[self.which]
+        self.out = Matrix(xp, d, self.shape, p["ldd"], between("d", drawn.max_m), 0, offset)
         self.operands, self.numbers, self.value = {"a": a, "b": b, "out": self.out}, {}, {}
         if p.get("residual"):
-            self.have("r", d, self.shape, p["ldr"], p.get("batch_r", 0), offset)
+            self.have("r", d, self.shape, p["ldr"], between("r", drawn.max_m), offset)
         if p.get("bias"):
             self.have("bias", beside_of(d), (*many, n))
         if p.get("scaled"):
@@ -348,7 +356,10 @@ class Case:
         """As arguments of a call: vectors without the mode that a Matrix has."""
         many = bool(self.p.get("batch"))
         flat = {"s", "qs"} | (set() if many else {"bias", "amax"}) | ({"amax"} if self.p.get("amax") == 1 else set()) | (set() if many or self.p.get("block_scales") else {"sa", "sb"})
-        return {name: self.xp.given(x.view[0] if name in flat else x.view, x.t) for name, x in self.operands.items()} | self.numbers
+        each = set(self.operands) - flat if self.which else set()
+        of = {name: [x.view[i] for i in (self.which if name == "b" else range(len(self.which)))] for name, x in self.operands.items() if name in each}
+        given = {name: self.xp.given(x.view[0] if name in flat else x.view, x.t) for name, x in self.operands.items() if name not in each}
+        return given | {name: [self.xp.given(one, self.operands[name].t) for one in views] for name, views in of.items()} | self.numbers
 
     def wiped(self):
         """For another run of the same."""

@@ -89,13 +89,21 @@ static sett_val *stride(const product *p, const char *name, const char *mode, in
     return sett_sym(p->b, symbol, .div = div, .wide = p->wide);
 }
 
+/* The batch's own, of an array of pointers. */
+static sett_tensor *pointed_at(const product *p, const char *name, sett_dtype t, sett_layout *l, int align)
+{
+    sett_tensor *array = sett_param(p->b, name, SETT_U64, sett_make_layout(p->b, p->L));
+    return sett_make_gmem_tensor(p->b, t, sett_at(array, p->one_of), l, align, .name = name);
+}
+
 sett_tensor *sett__operand(const product *p, const char *name, sett_dtype t, int align, sett_val *rows, sett_val *cols, sett_major major)
 {
     const int div = align * 8 / sett_dtype_bits(t);
     sett_val *apart = stride(p, name, "", div);
     const sett_arg row = major == SETT_K_MAJOR ? SETT_A(apart) : sett_arg_i(1), col = major == SETT_K_MAJOR ? sett_arg_i(1) : SETT_A(apart);
-    sett_layout *l = p->L ? sett_make_layout(p->b, T(rows, cols, p->L), T(row, col, stride(p, name, "2", div))) : sett_make_layout(p->b, T(rows, cols), T(row, col));
-    return sett_param(p->b, name, t, l, .align = align);
+    const bool deep = p->L && !p->one_of;
+    sett_layout *l = deep ? sett_make_layout(p->b, T(rows, cols, p->L), T(row, col, stride(p, name, "2", div))) : sett_make_layout(p->b, T(rows, cols), T(row, col));
+    return p->one_of ? pointed_at(p, name, t, l, align) : sett_param(p->b, name, t, l, .align = align);
 }
 
 /* How many vectors by columns there are; NULL: one. */
@@ -106,6 +114,8 @@ static sett_val *kinds_of_columns(const product *p)
 
 static sett_tensor *vector(const product *p, const char *name, sett_dtype t, sett_val *n, sett_val *kinds)
 {
+    if (kinds && p->one_of)
+        return pointed_at(p, name, t, sett_make_layout(p->b, n), sett_dtype_bits(t) / 8);
     return sett_param(p->b, name, t, kinds ? sett_make_layout(p->b, T(n, kinds), T(1, stride(p, name, "", 1))) : sett_make_layout(p->b, n));
 }
 
@@ -191,7 +201,7 @@ terms sett__terms(const product *p, const outputs *o, sett_val *l)
 void sett__terms_of(terms *s, const product *p, sett_val *l)
 {
     const outputs *o = &s->to;
-    sett_val *of_rows = p->L ? l : NULL, *of_columns = kinds_of_columns(p) ? l : NULL;
+    sett_val *of_rows = p->L && !p->one_of ? l : NULL, *of_columns = kinds_of_columns(p) && !p->one_of ? l : NULL;
     s->by_row = p->of.scaled ? spread(p, o->SA, of_rows, 1) : NULL;
     s->by_column = p->of.scaled ? spread(p, o->SB, of_columns, 0) : NULL;
     s->bias = spread(p, o->BIAS, of_columns, 0);

@@ -42,13 +42,15 @@ typedef struct product {
     sett_build *b;
     sett_val *M, *N, *L; /* L: how many batches; NULL: one, of two modes */
     sett_val *G;         /* how many groups of rows, each with vectors by columns of its own; NULL: the rows are one */
+    sett_val *one_of;    /* of arrays of pointers: this block's batch, and what is declared is then of it alone; NULL: batches are a mode */
     int align_c;         /* bytes that rows of R, C and AUX begin at, or one element */
     bool wide;           /* strides have 64 bits in the kernel, so that operands may span more than 2^31 elements */
     epilogue_options of;
 } product;
 
 /* A parameter (rows,cols), or (rows,cols,L), of which one mode is contiguous. Rows lie as far apart as the symbol L and its name says,
- * batches as far as that and "2": A is (M,K,L):(LA,1,LA2). */
+ * batches as far as that and "2": A is (M,K,L):(LA,1,LA2). Of an array of pointers the parameter is (L), and what is given the (rows,cols)
+ * at one of its addresses, which is read here: behind sett__begin(). */
 sett_tensor *sett__operand(const product *, const char *name, sett_dtype, int align, sett_val *rows, sett_val *cols, sett_major);
 
 /* The type of BIAS and AUX, by that of C. */

@@ -79,9 +79,12 @@ static void check_problem(sett_gemm_mma_options *o, choice *c)
     const struct {
         const char *name;
         int value;
-    } flags[] = {{"a_major", o->a_major}, {"b_major", o->b_major}, {"batched", o->batched}, {"tf32", o->tf32}};
+    } flags[] = {{"a_major", o->a_major}, {"b_major", o->b_major}, {"batched", o->batched}, {"tf32", o->tf32}, {"pointer_array", o->pointer_array}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
+    sett__is_zero(c, "reserved", o->reserved);
+    if (o->pointer_array && !o->batched)
+        REFUSE(c, ".pointer_array is 1: .batched is 1 then, whose operands the addresses are of");
     check_types(o, c);
     const epilogue_options e = epilogue_of(o);
     sett__check_epilogue(&e, c);
@@ -302,9 +305,10 @@ static sett_val *locate(mma_tile *t, const product *p)
     return p->L ? sett_value(b, batch.quotient) : NULL;
 }
 
-static sett_tensor *of_batch(sett_tensor *t, sett_val *batch)
+/* Of an array of pointers t is the batch's already. */
+static sett_tensor *of_batch(const product *p, sett_tensor *t, sett_val *batch)
 {
-    return batch ? sett_slice(t, ALL, ALL, batch) : t;
+    return batch && !p->one_of ? sett_slice(t, ALL, ALL, batch) : t;
 }
 
 void sett_gemm_mma_with_at(sett_site site, sett_build *b, const sett_gemm_mma_options *user, sett_gemm_epilogue then, void *data)
@@ -317,17 +321,18 @@ void sett_gemm_mma_with_at(sett_site site, sett_build *b, const sett_gemm_mma_op
     p.N = sett_sym(b, "N", .div = o.swiglu && o.b_major ? o.align / sett__bytes_of(o.b) : 1);
     mma_tile t = {.o = &o, .b = b, .bk = o.tuning.bk / sett__bytes_of(o.dtype), .K = sett_sym(b, "K")};
     p.L = o.batched ? sett_sym(b, "L") : NULL;
+    sett_val *batch = locate(&t, &p);
+    sett__begin(b, o.no_pdl); /* before addresses are read, which a kernel before this one may have written */
+    p.one_of = o.pointer_array ? batch : NULL;
     sett_tensor *A = sett__operand(&p, "A", o.dtype, o.align, p.M, t.K, (sett_major)o.a_major);
     sett_tensor *B = sett__operand(&p, "B", o.b, o.align, o.swiglu ? sett_mul(p.N, 2) : p.N, t.K, (sett_major)o.b_major);
     const outputs to = sett__outputs(&p);
-    sett_val *batch = locate(&t, &p);
-    sett__begin(b, o.no_pdl);
-    sett__mma_prepare(&t, of_batch(A, batch), of_batch(B, batch), p.M, p.N);
+    sett__mma_prepare(&t, of_batch(&p, A, batch), of_batch(&p, B, batch), p.M, p.N);
     sett_fill(t.acc, 0);
     sett__mma_loop(&t, sett_arg_i(0), sett_ceil_div(t.K, t.bk));
     terms s = sett__terms(&p, &to, batch);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_mma_with";
-    store(&t, of_batch(to.C, batch), batch, &s);
+    store(&t, of_batch(&p, to.C, batch), batch, &s);
 }
 
 void sett_gemm_mma(sett_build *b, const void *user)
@@ -337,7 +342,7 @@ void sett_gemm_mma(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_gemm_mma_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_gemm_mma_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(b), P(c), P(a_major), P(b_major), P(align), P(align_c), P(scaled), P(swiglu), P(residual), P(batched), P(tf32),
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(b), P(c), P(a_major), P(b_major), P(align), P(align_c), P(scaled), P(swiglu), P(residual), P(batched), P(tf32), P(pointer_array),
     TUNED(bm), TUNED(bn), TUNED(bk), TUNED(stages), TUNED(warps), TUNED(m), TUNED(n),
     TERM_PARAMS(sett_gemm_mma_options)};
 FAMILY_OF(gemm_mma, params, .least = "sm_80"); /* cp.async */

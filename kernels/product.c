@@ -88,7 +88,7 @@ static sett_status list_mma(const sett_product_problem *p, const char *target, s
         sett_product_kernel *k = &to[*n];
         *k = (sett_product_kernel){.family = &sett_gemm_mma_family,
             .options.mma = {.size = sizeof k->options.mma, .dtype = p->dtype, .no_pdl = p->no_pdl, .b = p->b, .c = p->d, .a_major = p->a_major, .b_major = p->b_major,
-                .align = sett__product_align_in(p), .align_c = sett__product_align_out(p), .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual, .batched = p->batch > 1, .tf32 = p->tf32,
+                .align = sett__product_align_in(p), .align_c = sett__product_align_out(p), .scaled = p->scaled, .swiglu = p->swiglu, .residual = p->residual, .batched = product_batch(p) > 0, .tf32 = p->tf32, .pointer_array = p->pointer_array,
                 .tuning.m = heights[i], .terms = p->terms}};
         sett_status s = sett_kernels_choose(sett_gemm_mma, &k->options.mma, target, err);
         if (s)

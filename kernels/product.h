@@ -16,14 +16,19 @@ static inline int64_t product_blocks(int64_t n)
 
 /* Of operands (rows,cols): how many of them lie behind each other, by a mode of their own; 0: there is one, without that mode. What lies by rows of
  * A, and what lies by rows of B, differ where the rows of groups are in one matrix. */
+static inline int product_batch(const sett_product_problem *p)
+{
+    return p->batch > 1 || p->pointer_array ? p->batch : 0;
+}
+
 static inline int product_kinds_a(const sett_product_problem *p)
 {
-    return p->grouped == SETT_GROUPED_MASKED ? p->groups : p->batch > 1 ? p->batch : 0;
+    return p->grouped == SETT_GROUPED_MASKED ? p->groups : product_batch(p);
 }
 
 static inline int product_kinds_b(const sett_product_problem *p)
 {
-    return p->grouped ? p->groups : p->batch > 1 ? p->batch : 0;
+    return p->grouped ? p->groups : product_batch(p);
 }
 
 /* ---- the problem: product_problem.c ---- */

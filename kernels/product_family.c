@@ -7,7 +7,7 @@
 
 #define P(member_) SETT_FAMILY_PARAM(sett_product_problem, member_)
 static const sett_family_param params[] = {P(dtype), P(no_pdl), P(b), P(d), P(n), P(k), P(a_major), P(b_major), P(scaled), P(swiglu), P(residual), P(tf32), P(promote), P(block_scales), P(batch),
-    P(batch_invariant), P(grouped), P(groups), P(align), P(lda), P(ldb), P(ldr), P(ldd), P(ldaux), P(ldsb), P(batch_a), P(batch_b), P(batch_r), P(batch_d), P(group), P(zeros), P(sw), TERM_PARAMS(sett_product_problem)};
+    P(batch_invariant), P(grouped), P(groups), P(align), P(lda), P(ldb), P(ldr), P(ldd), P(ldaux), P(ldsb), P(batch_a), P(batch_b), P(batch_r), P(batch_d), P(group), P(zeros), P(sw), P(pointer_array), TERM_PARAMS(sett_product_problem)};
 static const sett_product_problem defaults = {.size = sizeof(sett_product_problem)};
 
 static sett_status kernel_at(const void *user, const char *target, int index, const sett_family **of, void *options, sett_error *err)

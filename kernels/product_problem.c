@@ -22,7 +22,7 @@ static void check_packed(sett_product_problem *p, choice *c)
     const struct {
         const char *name;
         bool given;
-    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"batch", p->batch > 1}, {"grouped", p->grouped != SETT_GROUPED_NONE}, {"ldb", p->ldb != 0}};
+    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"batch", p->batch > 1}, {"grouped", p->grouped != SETT_GROUPED_NONE}, {"ldb", p->ldb != 0}, {"pointer_array", p->pointer_array}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (none[i].given)
             REFUSE(c, ".b is %s of .dtype %s, packed weights: then .%s is 0", sett_dtype_name(p->b), sett_dtype_name(p->dtype), none[i].name);
@@ -82,6 +82,21 @@ static void check_groups(const sett_product_problem *p, choice *c)
         REFUSE(c, "%s: then %s", is, p->k ? ".batch is 0" : ".k is 1 or more");
 }
 
+/* Operands that lie anywhere: what they would lie beside each other by is not said, and kernels that TMA feeds have none. */
+static void check_pointers(const sett_product_problem *p, choice *c)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } none[] = {{"batch_a", p->batch_a != 0}, {"batch_b", p->batch_b != 0}, {"batch_r", p->batch_r != 0}, {"batch_d", p->batch_d != 0}, {"grouped", p->grouped != SETT_GROUPED_NONE},
+        {"block_scales", p->block_scales != 0}};
+    for (size_t i = 0; p->pointer_array && i < sizeof none / sizeof *none; i++)
+        if (none[i].given)
+            REFUSE(c, ".pointer_array is 1: then .%s is 0", none[i].name);
+    if (p->pointer_array && !p->batch)
+        REFUSE(c, ".pointer_array is 1: then .batch, how many addresses there are, is 1 or more");
+}
+
 /* A stride that is given is at least `length`, so that rows do not overlap; 0 becomes that. */
 static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t length)
 {
@@ -126,10 +141,9 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
         const char *name;
         int value;
     } flags[] = {{"no_pdl", p->no_pdl}, {"a_major", p->a_major}, {"b_major", p->b_major}, {"scaled", p->scaled}, {"swiglu", p->swiglu}, {"residual", p->residual},
-        {"tf32", p->tf32}, {"promote", p->promote}, {"block_scales", p->block_scales}, {"batch_invariant", p->batch_invariant}};
+        {"tf32", p->tf32}, {"promote", p->promote}, {"block_scales", p->block_scales}, {"batch_invariant", p->batch_invariant}, {"pointer_array", p->pointer_array}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].value, 0, 1);
-    sett__is_zero(c, "reserved", p->reserved);
     p->b = p->b ? p->b : p->dtype;
     const bool as_they_are = p->dtype == SETT_I8 && !p->scaled && !sett__has_terms(&p->terms);
     p->d = p->d ? p->d : p->dtype == SETT_F16 || p->dtype == SETT_F32 ? p->dtype : as_they_are ? SETT_I32 : SETT_BF16;
@@ -139,6 +153,7 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     sett__in_range(c, "n", p->n, 0, p->swiglu ? INT_MAX / 2 - 1024 : INT_MAX - 1024);
     sett__in_range(c, "k", p->k, 0, INT_MAX - 1024);
     sett__in_range(c, "batch", p->batch, 0, MOST_KINDS);
+    check_pointers(p, c);
     check_groups(p, c);
     p->promote |= p->block_scales;
     sett__either(&p->align, ALIGN);
@@ -162,6 +177,8 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     check_span(c, "ldd", sett__product_packed_bits(p) > 0, p->ldd, max_m);
     check_span(c, "ldr", p->residual, p->ldr, max_m);
     check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
+    if (p->pointer_array)
+        return;
     const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
     settle_batch(c, "batch_a", &p->batch_a, of_a, p->lda * (p->a_major ? p->k : m), 0);
     settle_batch(c, "batch_b", &p->batch_b, of_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
@@ -229,7 +246,7 @@ bool sett__product_takes_tma(const sett_product_problem *p, const char *target)
     const bool lies = sett__product_align_in(p) == ALIGN && sett__product_align_out(p) == ALIGN && (int64_t)p->n * sett__bytes_of(p->d) % ALIGN == 0;
     const int64_t limit = INT32_MAX;
     const bool near = p->lda <= limit && p->ldb <= limit && p->ldd <= limit && p->ldr <= limit;
-    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n;
+    return (!strcmp(target, "sm_90a") || !strcmp(target, "cpu")) && types && majors && lies && near && p->k && p->n && !p->pointer_array;
 }
 
 /* May K be dealt to several workers? Batches have many tiles, and of groups a launch does not know them. */

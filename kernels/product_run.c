@@ -13,13 +13,26 @@ static const char run_name[] = "sett_product_run";
 /* Arguments of a launch, as they are gathered. */
 typedef struct launch {
     int n;
+    bool pointers; /* what has kinds is an array of the addresses of them */
     sett_buf buf[ARGUMENTS];
     sett_launch_arg arg[ARGUMENTS];
 } launch;
 
 /* Of a matrix, and of a vector: kinds of them, 0: one without a mode of kinds. */
+static void add_vector(launch *l, int kinds, const void *data, sett_dtype t, int64_t n)
+{
+    const bool pointers = kinds && l->pointers;
+    sett_buf *b = &l->buf[l->n];
+    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = pointers ? SETT_U64 : t, .rank = kinds && !pointers ? 2 : 1, .shape = {pointers ? kinds : n, kinds}, .stride = {1, n}};
+    l->arg[l->n++] = sett_launch_arg_buf(b);
+}
+
 static void add_matrix(launch *l, int kinds, const void *data, sett_dtype t, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
 {
+    if (kinds && l->pointers) {
+        add_vector(l, kinds, data, t, 0);
+        return;
+    }
     sett_buf *b = &l->buf[l->n];
     *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = kinds ? 3 : 2, .shape = {rows, cols, kinds}, .stride = {major ? 1 : apart, major ? apart : 1, batch}};
     l->arg[l->n++] = sett_launch_arg_buf(b);
@@ -33,13 +46,6 @@ static void add_packed(launch *l, const sett_product_problem *p, const sett_prod
     sett__packed_bufs(&w, o->b, o->sw, b, sw);
     l->arg[l->n++] = sett_launch_arg_buf(b);
     l->arg[l->n++] = sett_launch_arg_buf(sw);
-}
-
-static void add_vector(launch *l, int kinds, const void *data, sett_dtype t, int64_t n)
-{
-    sett_buf *b = &l->buf[l->n];
-    *b = (sett_buf){.data = (void *)(uintptr_t)data, .dtype = t, .rank = kinds ? 2 : 1, .shape = {n, kinds}, .stride = {1, n}};
-    l->arg[l->n++] = sett_launch_arg_buf(b);
 }
 
 static void add_number(launch *l, int has, float x)
@@ -82,6 +88,18 @@ static void add_terms(launch *l, const sett_product_problem *p, int m, int max_m
         add_vector(l, kinds, o->row_max, SETT_F32, m);
     if (t->column_max)
         add_vector(l, product_kinds_b(p), o->column_max, SETT_F32, p->n);
+}
+
+/* What arrays of pointers do not say of the operands, and how many they are, in the order of gemm_mma.h. */
+static void add_extents(launch *l, const sett_product_problem *p, int m)
+{
+    const struct {
+        bool has;
+        int64_t x;
+    } of[] = {{true, m}, {true, p->n}, {true, p->k}, {true, p->batch}, {true, p->lda}, {true, p->ldb}, {p->residual, p->ldr}, {true, p->ldd}, {p->terms.aux, p->ldaux}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (of[i].has)
+            l->arg[l->n++] = sett_launch_arg_int(of[i].x);
 }
 
 static void add_stream(launch *l, const sett_product *x, void *workspace, const product_way *w)
@@ -130,7 +148,7 @@ static sett_status check_operands(const sett_product_problem *p, const sett_prod
     static const char *const grouped[] = {".grouped is 0", ".grouped is contiguous", ".grouped is masked"};
     const sett_grouped g = p->grouped;
     const sett_gemm_terms *t = &p->terms;
-    const int scales = p->scaled || p->block_scales, deep = p->k > 0, packed = sett__product_packed_bits(p) > 0;
+    const int scales = p->scaled || p->block_scales, deep = p->k > 0 || p->pointer_array, packed = sett__product_packed_bits(p) > 0;
     const char *no_scales = ".scaled and .block_scales are 0";
     const struct {
         const char *name;
@@ -219,7 +237,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     const sett_product_problem *p = &x->p;
     const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
     const product_way w = sett__product_way(x, m, o->expected_m);
-    launch l = {.n = 0};
+    launch l = {.pointers = p->pointer_array};
     add_matrix(&l, of_a, o->a, p->dtype, m, p->k, p->lda, p->batch_a, p->a_major);
     if (sett__product_packed_bits(p))
         add_packed(&l, p, o);
@@ -239,5 +257,7 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     add_terms(&l, p, m, x->max_m, o);
     if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
         add_stream(&l, x, workspace, &w);
+    if (p->pointer_array)
+        add_extents(&l, p, m);
     return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
 }

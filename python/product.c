@@ -135,14 +135,19 @@ static PyObject *product_reserve(PyObject *self, PyObject *number)
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
 /* Of operands that lie by rows of a, and of b: how many there are, of a mode of their own; 0: no such mode. */
+static int batch_of(const sett_product_problem *p)
+{
+    return p->batch > 1 || p->pointer_array ? p->batch : 0;
+}
+
 static int kinds_of_a(const sett_product_problem *p)
 {
-    return p->grouped == SETT_GROUPED_MASKED ? p->groups : p->batch > 1 ? p->batch : 0;
+    return p->grouped == SETT_GROUPED_MASKED ? p->groups : batch_of(p);
 }
 
 static int kinds_of_b(const sett_product_problem *p)
 {
-    return p->grouped ? p->groups : p->batch > 1 ? p->batch : 0;
+    return p->grouped ? p->groups : batch_of(p);
 }
 
 /* How an operand of the problem lies: its extents, and how far apart its rows and batches are. `option`: the end of the names of
@@ -217,10 +222,23 @@ static int check_scales(const taken *t, const form *f)
         given[1], m, blocks, padded, m);
 }
 
+/* Of pointer_array: the addresses of what each product has. */
+static int check_addresses(const product *x, const taken *t, int i)
+{
+    const sett_buf *b = &t->buf[i];
+    if (b->dtype != SETT_U64 && b->dtype != SETT_I64)
+        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and pointer_array=1: addresses are of u64 or i64, as Product.pointers makes them of a list of tensors", sett_dtype_name(b->dtype));
+    if (b->rank != 1 || b->shape[0] != x->p.batch || (b->shape[0] > 1 && b->stride[0] != 1))
+        return refuse_form(t, i, SETT_E_SHAPE, "it takes batch, %d, addresses beside each other", x->p.batch);
+    return 0;
+}
+
 static int check_matrix(const product *x, const taken *t, int i, const form *f)
 {
     const sett_buf *b = &t->buf[i];
     const int deep = f->kinds > 0;
+    if (deep && x->p.pointer_array)
+        return check_addresses(x, t, i);
     if (b->dtype != f->dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(f->dtype));
     if (b->rank != 2 + deep)
@@ -238,6 +256,8 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
 {
     const sett_buf *b = &t->buf[i];
     const int deep = kinds > 0;
+    if (deep && x->p.pointer_array)
+        return check_addresses(x, t, i);
     if (b->dtype != dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(dtype));
     const bool fits = b->rank == 1 + deep && (!deep || b->shape[0] == kinds) && b->shape[deep] == n;
@@ -257,11 +277,11 @@ static int check_packed(const product *x, const taken *t, int i, size_t bytes)
     return check_vector(x, t, i, SETT_U8, (int64_t)bytes, 0);
 }
 
-/* One operand that the problem has. */
-static int take_operand(taken *t, int i, PyObject *arg)
+/* One operand that the problem has; pointers: it may be an array of addresses, which is only read. */
+static int take_operand(taken *t, int i, PyObject *arg, bool pointers)
 {
     static const want read = {0, 0}, written = {WRITTEN, 0};
-    t->want = i == OUT || i == AUX || i == AMAX || i >= ROW_SUM ? &written : &read;
+    t->want = !pointers && (i == OUT || i == AUX || i == AMAX || i >= ROW_SUM) ? &written : &read;
     t->kept[i] = NULL, t->bind[i] = (sett_launch_arg){.kind = 0};
     if (take(t, i, arg))
         return -1;
@@ -302,7 +322,8 @@ static int64_t ldsa_of(const product *x, const taken *t, int64_t m)
     return x->p.k > 128 && sa->rank > 1 ? sa->stride[sa->rank - 1] : (m + 3) / 4 * 4;
 }
 
-static int check_all(const product *x, const taken *t, int64_t m)
+/* only: one operand alone is checked; OPERANDS: all. */
+static int check_all(const product *x, const taken *t, int64_t m, int only)
 {
     const sett_product_problem *p = &x->p;
     const sett_dtype beside = p->d == SETT_F32 || p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32; /* of bias and aux: gemm.h */
@@ -326,24 +347,28 @@ static int check_all(const product *x, const taken *t, int64_t m)
         {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
         {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
     for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
-        if (matrix[k].has && check_matrix(x, t, matrix[k].i, &matrix[k].form))
+        if (matrix[k].has && (only == OPERANDS || matrix[k].i == only) && check_matrix(x, t, matrix[k].i, &matrix[k].form))
             return -1;
     if (x->packed_bytes && (check_packed(x, t, B, x->packed_bytes) || check_packed(x, t, SW, x->scales_bytes)))
         return -1;
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
-        if (vector[k].has && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].kinds))
+        if (vector[k].has && (only == OPERANDS || vector[k].i == only) && check_vector(x, t, vector[k].i, vector[k].dtype, vector[k].n, vector[k].kinds))
             return -1;
     return 0;
 }
 
-/* The rows of a, once it is taken. */
+/* The rows of a, once it is taken. Of pointer_array *m is what the call says, and not less than 0. */
 static int rows_of(const product *x, const taken *t, int64_t *m)
 {
     const int deep = kinds_of_a(&x->p) > 0;
     char why[100];
-    if (t->buf[A].rank != 2 + deep)
+    if (x->p.pointer_array && *m < 0)
+        return refuse(t, A, SETT_E_BIND, "it is an array of addresses, which do not say the rows: m is given");
+    if (!x->p.pointer_array && *m >= 0)
+        return refuse(t, A, SETT_E_BIND, "its rows are M: m is of pointer_array=1");
+    if (!x->p.pointer_array && t->buf[A].rank != 2 + deep)
         return refuse_rank(x, t, A, deep);
-    *m = t->buf[A].shape[deep];
+    *m = x->p.pointer_array ? *m : t->buf[A].shape[deep];
     PyOS_snprintf(why, sizeof why, "it has %lld rows, and the product is for at most %d, its max_m", (long long)*m, x->max_m);
     return *m > x->max_m ? refuse(t, A, SETT_E_SHAPE, why) : 0;
 }
@@ -378,15 +403,111 @@ static int take_operands(product *x, taken *t, PyObject *arg[OPERANDS], PyObject
     for (int i = 0; i < OPERANDS; i++)
         t->kept[i] = NULL;
     t->n = OPERANDS;
-    if (take_operand(t, A, arg[A]) || rows_of(x, t, m) || check_given(x, t, arg))
+    const bool pointers = x->p.pointer_array != 0;
+    if (take_operand(t, A, arg[A], pointers) || rows_of(x, t, m) || check_given(x, t, arg))
         return -1;
+    if (!arg[OUT] && pointers)
+        return refuse(t, OUT, SETT_E_BIND, "it is missing: with pointer_array=1 the call makes none");
     *out = arg[OUT] ? Py_NewRef(arg[OUT]) : empty(x, arg[A], *m);
-    if (!*out || take_operand(t, B, arg[B]) || take_operand(t, OUT, *out))
+    if (!*out || take_operand(t, B, arg[B], pointers) || take_operand(t, OUT, *out, pointers))
         return -1;
     for (int i = R; i < OPERANDS; i++)
-        if (arg[i] && take_operand(t, i, arg[i]))
+        if (arg[i] && take_operand(t, i, arg[i], pointers && i != AMAX))
             return -1;
-    return check_all(x, t, *m);
+    return check_all(x, t, *m, OPERANDS);
+}
+
+/* ---- arrays of pointers ------------------------------------------------------------------------------------- */
+/* Which operand has that name; OPERANDS: none that each product has one of. */
+static int operand_named(const char *name)
+{
+    int i = 0;
+    while (i < OPERANDS && (strcmp(names_of[i], name) || i == S || i == QS || i == SW || i == OFFSETS || i == COUNTS))
+        i++;
+    return i;
+}
+
+/* The address of a tensor of one product: *m rows; less than 0: as many as it has, if it is `a`. */
+static int address_of(const product *x, taken *t, int i, PyObject *tensor, int64_t *m, uint64_t *address)
+{
+    product one = {.p = x->p, .max_m = x->max_m};
+    const bool matrix = i == A || i == B || i == OUT || i == R || i == AUX;
+    one.p.pointer_array = one.p.batch = 0;
+    if (take_operand(t, i, tensor, false))
+        return -1;
+    if (i == A && *m < 0 && t->buf[A].rank == 2)
+        *m = t->buf[A].shape[0];
+    /* Without rows, those that it has: what lies by rows of a is checked by itself. */
+    const int64_t rows = *m >= 0 ? *m : t->buf[i].rank ? t->buf[i].shape[0] : 0;
+    *address = (uintptr_t)t->buf[i].data;
+    if (matrix && *address % (uint64_t)x->p.align)
+        return refuse_form(t, i, SETT_E_ALIGN, "it is at 0x%llx, which is not a multiple of align, %d", (unsigned long long)*address, x->p.align);
+    return check_all(&one, t, rows, i);
+}
+
+/* Is it a list that can be one of addresses? 0; else -1. */
+static int check_list(const product *x, const char *name, int i, Py_ssize_t n)
+{
+    char why[200];
+    if (!x->p.pointer_array)
+        return fail(x->st, SETT_E_ARGUMENT, "sett.Product.pointers: the product is without pointer_array=1");
+    if (i == OPERANDS)
+        PyOS_snprintf(why, sizeof why, "sett.Product.pointers: %.40s is no operand that each product has", name);
+    else
+        PyOS_snprintf(why, sizeof why, "sett.Product.pointers: %s: the product has batch=%d, and the list %lld tensors", name, x->p.batch, (long long)n);
+    return i == OPERANDS ? fail(x->st, SETT_E_ARGUMENT, why) : n != x->p.batch ? fail(x->st, SETT_E_SHAPE, why) : 0;
+}
+
+/* _addresses(name, tensors, m) -> (addresses, m) */
+static PyObject *product_addresses(PyObject *self, PyObject *args)
+{
+    product *x = (product *)self;
+    const char *name;
+    PyObject *tensors, *list = NULL, *made = NULL;
+    long long rows;
+    taken t;
+    if (!PyArg_ParseTuple(args, "sOL:_addresses", &name, &tensors, &rows) || !(list = PySequence_List(tensors)))
+        return NULL;
+    const int i = operand_named(name);
+    const Py_ssize_t n = PyList_Size(list);
+    int64_t m = rows;
+    int bad = check_list(x, name, i, n) || !(made = PyList_New(n));
+    for (Py_ssize_t k = 0; k < n && !bad; k++) {
+        const char *names[OPERANDS];
+        char which[40];
+        uint64_t address = 0;
+        PyOS_snprintf(which, sizeof which, "%s[%lld]", name, (long long)k);
+        begin_taken(&t, NULL, x->device);
+        t.st = x->st, t.names_of = names, t.n = i + 1, names[i] = which;
+        for (int j = 0; j < i; j++)
+            t.kept[j] = NULL;
+        bad = address_of(x, &t, i, PyList_GetItem(list, k), &m, &address);
+        drop(&t);
+        PyObject *number = bad ? NULL : PyLong_FromUnsignedLongLong(address);
+        bad = !number || PyList_SetItem(made, k, number);
+    }
+    Py_DECREF(list);
+    PyObject *both = bad ? NULL : Py_BuildValue("OL", made, (long long)m);
+    Py_XDECREF(made);
+    return both;
+}
+
+/* What is a list, or a tuple, of tensors becomes an array of their addresses, by the method _pointers(name, tensors, m); *m: rows of a's. */
+static int take_lists(product *x, PyObject *arg[OPERANDS], PyObject *made[OPERANDS], int64_t *m)
+{
+    for (int i = 0; i < OPERANDS; i++) {
+        if (!x->p.pointer_array || !arg[i] || !(PyList_Check(arg[i]) || PyTuple_Check(arg[i])))
+            continue;
+        PyObject *both = PyObject_CallMethod((PyObject *)x, "_pointers", "sOL", names_of[i], arg[i], (long long)*m), *array = NULL;
+        long long rows;
+        const bool fine = both && PyArg_ParseTuple(both, "OL", &array, &rows);
+        made[i] = fine ? Py_NewRef(array) : NULL;
+        Py_XDECREF(both);
+        if (!fine)
+            return -1;
+        arg[i] = made[i], *m = rows;
+    }
+    return 0;
 }
 
 /* Numbers of terms: those that the problem has, and no others. */
@@ -441,27 +562,34 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "sw", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
-        "row_sum", "column_sum", "row_max", "column_max", NULL};
+        "row_sum", "column_sum", "row_max", "column_max", "m", NULL};
     product *x = (product *)self;
-    PyObject *arg[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
+    PyObject *arg[OPERANDS] = {NULL}, *made[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
     taken t;
-    int64_t m = 0;
+    long long rows = -1;
     int expected_m = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOOiOOOO:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOOiOOOOL:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
             &arg[S], &arg[QS], &arg[AMAX], &arg[SW], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
-            &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX]))
+            &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX], &rows))
         return NULL;
+    int64_t m = rows;
     for (int i = 0; i < OPERANDS; i++)
         arg[i] = arg[i] == Py_None ? NULL : arg[i];
     if (!arg[A] || !arg[B])
         return fail(x->st, SETT_E_BIND, "sett.Product: a and b are tensors"), NULL;
-    begin_taken(&t, NULL, x->device);
-    t.st = x->st, t.names_of = names_of, t.stream = stream;
-    const int r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, expected_m, arg, number);
-    drop(&t);
-    if (r)
+    PyObject *given = arg[OUT];
+    int r = take_lists(x, arg, made, &m);
+    if (!r) {
+        begin_taken(&t, NULL, x->device);
+        t.st = x->st, t.names_of = names_of, t.stream = stream;
+        r = take_operands(x, &t, arg, &out, &m) || run(x, &t, (int)m, expected_m, arg, number);
+        drop(&t);
+    }
+    for (int i = 0; i < OPERANDS; i++)
+        Py_XDECREF(made[i]);
+    if (r || made[OUT]) /* the list is given back */
         Py_CLEAR(out);
-    return out;
+    return r ? NULL : out ? out : Py_NewRef(given);
 }
 
 /* ---- a tensor's shape --------------------------------------------------------------------------------------- */
@@ -472,7 +600,7 @@ PyObject *shape_of(PyObject *module, PyObject *tensor)
     begin_taken(&t, NULL, SETT_DEFAULT_DEVICE);
     t.st = PyModule_GetState(module), t.names_of = name, t.n = 1;
     PyObject *made = NULL;
-    if (!take_operand(&t, 0, tensor)) {
+    if (!take_operand(&t, 0, tensor, false)) {
         PyObject *shape = tuple_of(t.buf[0].shape, t.buf[0].rank), *stride = tuple_of(t.buf[0].stride, t.buf[0].rank);
         made = shape && stride ? Py_BuildValue("iOOi", (int)t.buf[0].dtype, shape, stride, t.device) : NULL;
         Py_XDECREF(shape), Py_XDECREF(stride);
@@ -511,7 +639,7 @@ static PyGetSetDef members[] = {
 #define METHOD(f) (PyCFunction)(void (*)(void))f
 static PyMethodDef methods[] = {
     {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, sw=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None)\n--\n\n"
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, sw=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None, m=-1)\n--\n\n"
         "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
         "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1; of block_scales=1 (M,ceil(K/128)), whose columns\n"
@@ -520,6 +648,7 @@ static PyMethodDef methods[] = {
         "counts: of grouped=\"masked\", groups of Int32: all but s and qs have that mode. expected_m: the rows that most groups have; 0: not known.\n"
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
         "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
+        "m: of pointer_array=1, whose operands are lists of tensors, or tensors of addresses (u64, i64), one of each product: the rows, where a is no list.\n"
         "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device.\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says: of a call with fewer rows than max_m the products of a\n"
         "    batch, and masked groups, of a, r, out and aux lie max_m rows apart, unless batch_a ... say another distance.\n"
@@ -529,6 +658,7 @@ static PyMethodDef methods[] = {
         "Raises sett.Error: E_DTYPE, E_RANK, E_SHAPE (also strides that differ), E_BIND (an operand that the problem has not, or that is missing),\n"
         "E_NO_DEVICE, E_ALIGN, E_CAPTURING (a stream that is being captured and has no workspace: call .prepare(stream) before), E_CLOSED; TypeError: what\nis no stream. KeyboardInterrupt ends a run on the CPU, as it does a launch of a kernel."},
     {"_reserve", product_reserve, METH_O, NULL},
+    {"_addresses", product_addresses, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {{Py_tp_new, (void *)product_new}, {Py_tp_dealloc, (void *)product_free}, {Py_tp_traverse, (void *)product_traverse},
     {Py_tp_call, (void *)product_call}, {Py_tp_getset, members}, {Py_tp_methods, methods}, {0, NULL}};

@@ -73,6 +73,7 @@ sett_make_layout(b, 4, 8, 2);|a layout has a shape and a stride, each a number o
 sett_make_smem_tensor(b, SETT_F32, {4, 8}, 16);|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
 sett_make_smem_tensor(b, SETT_F32, 32);|which alignment? sett_make_smem_tensor takes it behind the layout: 16, 1024 of a swizzle of 128 bytes
 sett_make_smem_tensor(b, SETT_F32, T(4, 8), .name = "s");|which alignment? sett_make_smem_tensor takes it behind the layout: 16, 1024 of a swizzle of 128 bytes
+sett_make_gmem_tensor(b, SETT_F32, v, T(4, 8), .name = "g");|which alignment? sett_make_gmem_tensor takes it behind the layout: 16, or 0 for that of an element
 sett_grid(b, {v, 8});|a tuple is SETT_T(4, 8), in short T(4, 8), and no list in braces
 sett_at(t, {0, v});|a coordinate is i, j, and no list in braces
 sett_set(t, v, {0, v});|a coordinate is i, j, and no list in braces

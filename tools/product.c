@@ -126,15 +126,15 @@ typedef struct benched {
     sett_product_problem p; /* settled */
     int m, sets;
     size_t workspace_bytes, set_bytes;
-    void *workspace, *at[SETS_MOST][OPERANDS];
+    void *workspace, *at[SETS_MOST][OPERANDS], *array[SETS_MOST][OPERANDS]; /* array: of .pointer_array, the addresses of what is at `at` */
     sett_error err;
 } benched;
 
-/* Elements that a matrix spans. */
-static size_t span(int kinds, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
+/* Elements that a matrix of each product spans; of .pointer_array equal parts, which begin at multiples of 16 bytes. */
+static size_t span(const sett_product_problem *p, int kinds, int64_t rows, int64_t cols, int64_t apart, int64_t batch, int major)
 {
-    const int64_t last = major ? (cols - 1) * apart + rows : (rows - 1) * apart + cols, more = (kinds - 1) * batch;
-    return rows > 0 && cols > 0 ? (size_t)(last + more) : 0;
+    const int64_t last = major ? (cols - 1) * apart + rows : (rows - 1) * apart + cols, more = (kinds - 1) * batch, all = p->pointer_array ? (last + 15) / 16 * 16 * kinds : last + more;
+    return rows > 0 && cols > 0 ? (size_t)all : 0;
 }
 
 /* Of operands that lie by rows of A, and of B: how many there are. */
@@ -153,7 +153,7 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
 {
     const sett_product_problem *p = &x->p;
     const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
-    const size_t many_a = (size_t)of_a, many_b = (size_t)of_b, d = span(of_a, x->m, p->n, p->ldd, p->batch_d, 0), table = p->grouped ? (size_t)p->groups + (p->grouped == SETT_GROUPED_CONTIGUOUS) : 0;
+    const size_t many_a = (size_t)of_a, many_b = (size_t)of_b, d = span(p, of_a, x->m, p->n, p->ldd, p->batch_d, 0), table = p->grouped ? (size_t)p->groups + (p->grouped == SETT_GROUPED_CONTIGUOUS) : 0;
     const sett_dtype beside = p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32;
     const sett_gemm_terms *t = &p->terms;
     const size_t rows = many_a * (size_t)x->m, columns = many_b * (size_t)p->n;
@@ -165,9 +165,9 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
         sett_product_weights_bytes(&w, &packed, &scales, NULL);
     const sett_dtype scale = sett_dtype_bits(p->sw) == 16 ? p->sw : SETT_U8;
     const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
-    const size_t count[] = {span(of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
-        p->residual ? span(of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? columns : 0, t->aux ? span(of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
+    const size_t count[] = {span(p, of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(p, of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
+        p->residual ? span(p, of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
+        t->bias ? columns : 0, t->aux ? span(p, of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
         t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, table};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
@@ -182,6 +182,28 @@ static void *put(const benched *x, const void *host, size_t bytes)
     sett_free(x->engine, x->stream.device, at);
     fail(at ? "%s" : "%s%zu bytes cannot be had on device %d", at ? err.text : "", bytes, x->stream.device);
     return NULL;
+}
+
+/* Has each product one of its own? */
+static bool of_each(const sett_product_problem *p, int i)
+{
+    return i != S && i != QS && i != SW && i != TABLE && (i != AMAX || p->terms.amax == 2);
+}
+
+/* The addresses of equal parts of memory of the device, on the device. */
+static void *put_array(const benched *x, const void *at, size_t bytes)
+{
+    const size_t n = (size_t)x->p.batch;
+    uint64_t *host = calloc(n, sizeof *host);
+    void *array = NULL;
+    for (size_t l = 0; host && l < n; l++)
+        host[l] = (uintptr_t)at + l * (bytes / n);
+    if (host)
+        array = put(x, host, n * sizeof *host);
+    else
+        fail("out of memory");
+    free(host);
+    return array;
 }
 
 /* Rows of groups: all m of them in equal parts, or m of each. */
@@ -210,7 +232,7 @@ static int fill_sets(benched *x)
         if (i == TABLE)
             fill_table(x, host.data);
         for (int s = 0; s < x->sets && n[i] && !code; s++)
-            code = (x->at[s][i] = put(x, host.data, host.bytes)) ? EXIT_OK : EXIT_FAILED;
+            code = (x->at[s][i] = put(x, host.data, host.bytes)) && (!x->p.pointer_array || !of_each(&x->p, i) || (x->array[s][i] = put_array(x, x->at[s][i], host.bytes))) ? EXIT_OK : EXIT_FAILED;
         free(host.data);
     }
     return code;
@@ -240,8 +262,10 @@ static void choose_sets(benched *x, const options *o)
 static sett_status once(void *user, sett_stream stream, int set)
 {
     benched *x = user;
-    void *const *at = x->at[set];
+    void *at[OPERANDS];
     const sett_gemm_terms *t = &x->p.terms;
+    for (int i = 0; i < OPERANDS; i++)
+        at[i] = x->array[set][i] ? x->array[set][i] : x->at[set][i];
     const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
         .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX],
         .offsets = x->p.grouped == SETT_GROUPED_CONTIGUOUS ? at[TABLE] : NULL, .counts = x->p.grouped == SETT_GROUPED_MASKED ? at[TABLE] : NULL, .alpha = t->alpha ? 0.5f : 0, .cap = t->softcap ? 30 : 0,
@@ -314,7 +338,7 @@ int product_bench(const options *o)
     code = bench(o, &x, &p);
     for (int s = 0; s < x.sets; s++)
         for (int i = 0; i < OPERANDS; i++)
-            sett_free(x.engine, x.stream.device, x.at[s][i]);
+            sett_free(x.engine, x.stream.device, x.at[s][i]), sett_free(x.engine, x.stream.device, x.array[s][i]);
     sett_free(x.engine, x.stream.device, x.workspace);
     sett_product_free(x.plan);
     sett_engine_close(x.engine);

@@ -66,12 +66,36 @@ typedef struct sett_smem_options {
 SETT_API sett_tensor *sett_make_smem_tensor_at(
     sett_site, sett_build *, sett_dtype, sett_arg shape, const sett_smem_options *);
 #define sett_make_smem_tensor(b, dtype, shape, ...) \
-    sett_make_smem_tensor_at(SETT_HERE_ALIGNED(#shape, #__VA_ARGS__), b, dtype, SETT_A(shape), \
-        &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
-#define SETT_HERE_ALIGNED(shape, align) \
+    sett_make_smem_tensor_at(SETT_HERE_ALIGNED(#shape, #__VA_ARGS__, \
+        "sett_make_smem_tensor takes it behind the layout: 16, 1024 of a swizzle of 128 bytes"), b, dtype, \
+        SETT_A(shape), &(sett_smem_options){.size = sizeof(sett_smem_options), .align = __VA_ARGS__})
+#define SETT_HERE_ALIGNED(shape, align, text) \
     SETT_SAYS(sizeof(align) > 1 && !SETT_BEGINS_(align, "."), \
-    "which alignment? sett_make_smem_tensor takes it behind the layout: 16, 1024 of a swizzle of 128 bytes", \
+    "which alignment? " text, \
         SETT_HERE_OF(shape))
+/* Global memory at an address that the kernel has, a Uint64: of an array of pointers, say, or of a table of
+ * pages. shape is a shape (compact, mode 0 fastest) or a layout, of integers, symbols and values.
+ * align: in bytes, a power of two up to 65536; 0: an element's. The caller promises that the address is a
+ * multiple of it. No launch can check it, nor what is there: on a GPU it is the caller's word. The CPU engine
+ * checks it at each access, and that this stays inside of the memory of sett_alloc that the address is in.
+ * Offsets have 64 bits. No tensor map can be made of such a tensor (tma.h).
+ *
+ *     sett_tensor *P = sett_param(b, "P", SETT_U64, sett_make_layout(b, L));     addresses of L matrices
+ *     sett_layout *l = sett_make_layout(b, T(M, K), T(LA, 1));
+ *     sett_tensor *A = sett_make_gmem_tensor(b, SETT_BF16, sett_at(P, batch), l, 16);
+ *
+ * Symbols that no argument's layout names, as M, K and LA here, are arguments behind all others. */
+typedef struct sett_gmem_options {
+    size_t size;
+    int align;
+    const char *name; /* in messages and reports; NULL: `gmem` and the line of the call */
+} sett_gmem_options;
+SETT_API sett_tensor *sett_make_gmem_tensor_at(
+    sett_site, sett_build *, sett_dtype, const sett_val *address, sett_arg shape, const sett_gmem_options *);
+#define sett_make_gmem_tensor(b, dtype, address, shape, ...) \
+    sett_make_gmem_tensor_at(SETT_HERE_ALIGNED(#shape, #__VA_ARGS__, \
+        "sett_make_gmem_tensor takes it behind the layout: 16, or 0 for that of an element"), b, dtype, \
+        address, SETT_A(shape), &(sett_gmem_options){.size = sizeof(sett_gmem_options), .align = __VA_ARGS__})
 /* Other elements in the same bytes of shared memory: a view from the first element of t on, of a static shape
  * or a static layout. Nothing waits: a barrier must be between the last use of one view and the first of the
  * other, and what copies or products still have under way there must have ended.

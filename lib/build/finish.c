@@ -147,7 +147,7 @@ static void note_access(sett_build *b, const sett__op *op)
         return;
     }
     if (op->code == SETT__CPASYNC)
-        b->sig.param[b->op[b->arg[op->args + 3]].imm].access |= SETT__ACCESS_READ;
+        note_root(b, b->arg[op->args + 3], SETT__ACCESS_READ);
     if (op->code != SETT__LOAD && op->code != SETT__STORE && op->code != SETT__ATOM)
         return;
     const sett__op *root = &b->op[b->arg[op->args]];

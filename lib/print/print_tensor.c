@@ -49,10 +49,8 @@ static bool say_pointer(const printer *p)
         sett_arg_v(sett_to_at(p->c.site, sett__arg_val(b, p->c.site, t->offset), SETT_U64)));
     if (packed)
         at = sett_binary_at(p->c.site, p->c.func, SETT_SHR, sett_arg_v(at), sett_arg_i(3));
-    if (t->space == SETT_GMEM && t->param >= 0) {
-        uint32_t id = sett__record(b, p->c.site, &(sett__emit){.code = SETT__ADDR, .dtype = SETT_U64, .n = 1, .imm = t->param});
-        at = sett_binary_at(p->c.site, p->c.func, SETT_ADD, sett_arg_v(sett__val(b, id, sett_arg_n(0, NULL), true)), sett_arg_v(at));
-    }
+    if (t->space == SETT_GMEM)
+        at = sett_binary_at(p->c.site, p->c.func, SETT_ADD, sett_arg_v(sett__gmem_base(&p->c, t)), sett_arg_v(at));
     snprintf(format, sizeof format, "raw_ptr(0x%%016llx: %s, %s, align<%u>)", sett__memory_type((sett_dtype)t->dtype),
         sett__space_name((sett_space)t->space), sett__start_align(t));
     return sett__printf(&p->c, format, 1, (const sett_arg[]){sett_arg_v(at)});

@@ -176,6 +176,15 @@ sett_val *sett_inline_ptx_at(sett_site site, sett_build *b, const sett_inline_pt
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------- */
+sett_val *sett__gmem_base(const sett__ctx *c, const sett_tensor *t)
+{
+    sett_build *b = c->b;
+    const sett__op *root = &b->op[t->root];
+    if (root->code == SETT__GMEM)
+        return sett__scalar_val(b, b->arg[root->args]);
+    return sett__scalar_val(b, sett__record(b, c->site, &(sett__emit){.code = SETT__ADDR, .dtype = SETT_U64, .n = 1, .imm = t->param}));
+}
+
 static sett_val *address(const sett__ctx *c, const sett_tensor *t, sett_arg coord)
 {
     sett_arg at;
@@ -189,8 +198,7 @@ static sett_val *address(const sett__ctx *c, const sett_tensor *t, sett_arg coor
         return poison;
     sett_val *off = sett__to(b, c->site, sett__arg_val(b, c->site, at), SETT_I64);
     off = sett__op2(b, c->site, SETT__MUL, 0, off, sett__const_bits(b, c->site, SETT_I64, (uint64_t)sett__dtype_bytes((sett_dtype)t->dtype)));
-    uint32_t id = sett__record(b, c->site, &(sett__emit){.code = SETT__ADDR, .dtype = SETT_U64, .n = 1, .imm = t->param});
-    sett_val *base = sett__scalar_val(b, id);
+    sett_val *base = sett__gmem_base(c, t);
     return b->error.status ? poison : sett__op2(b, c->site, SETT__ADD, 0, base, sett__to(b, c->site, off, SETT_U64));
 }
 
@@ -198,7 +206,7 @@ sett_val *sett_address_at(sett_site site, const sett_tensor *t, sett_arg coord)
 {
     const sett__ctx c = {SETT__HOME_OR(t, sett__build_of(coord)), site, "sett_address"};
     sett_val *v = address(&c, t, coord);
-    if (c.b && !c.b->error.status)
+    if (c.b && !c.b->error.status && t->param >= 0)
         c.b->sig.param[t->param].access |= SETT__ACCESS_READ | SETT__ACCESS_WRITE;
     return v;
 }

@@ -176,15 +176,18 @@ static sett_arg reach_dynamic(const sett__ctx *c, const sett_layout *l, bool com
 }
 
 /* A name that was given, else where it is made. */
-static const char *smem_name(const sett__ctx *c, const char *given)
+static const char *memory_name(const sett__ctx *c, const char *space, const char *given)
 {
     const char *file = c->site.file ? c->site.file : "", *last = strrchr(file, '/');
     char text[100];
-    if (!given && !*file)
-        return "smem";
-    snprintf(text, sizeof text, given ? "%.90s" : "smem@%.80s:%d", given ? given : last ? last + 1 : file, c->site.line);
+    if (given)
+        snprintf(text, sizeof text, "%.90s", given);
+    else if (*file)
+        snprintf(text, sizeof text, "%s@%.80s:%d", space, last ? last + 1 : file, c->site.line);
+    else
+        return space;
     const char *name = sett__arena_str(&c->b->arena, text);
-    return name ? name : "smem";
+    return name ? name : space;
 }
 
 /* Of a size that the launch computes: behind what is static, in order. Elements narrower than a byte come in whole units:
@@ -220,7 +223,7 @@ sett_tensor *sett_make_smem_tensor_at(
     if ((given && !sett__take_args(&c, &o, sizeof o, given)) || !sett__use_arg(b, site, c.func, shape) || !check_kernel(&c) || !sett__check_element(&c, dtype))
         return &b->poison->tensor;
     sett_layout *l = shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL);
-    const char *name = smem_name(&c, o.name);
+    const char *name = memory_name(&c, "smem", o.name);
     uint32_t bytes = (uint32_t)sett__dtype_bytes(dtype), to = o.align ? (uint32_t)o.align : SMEM_ALIGN;
     SETT__FAIL_IF(b, site, c.func, o.align < 0 || (to & (to - 1)) || to > 1024, &b->poison->tensor, SETT_E_ALIGN,
         "an alignment of %d is no power of two up to 1024", o.align);
@@ -239,6 +242,63 @@ sett_tensor *sett_make_smem_tensor_at(
         &(sett__emit){.code = SETT__SMEM, .dtype = packed ? SETT_U8 : dtype, .n = packed ? (uint32_t)all : n, .imm = at});
     note_name(b, t);
     return b->error.status ? &b->poison->tensor : t;
+}
+
+/* ---- global memory at an address ------------------------------------------------------------- */
+static bool has_basis(sett_arg stride)
+{
+    bool found = stride.path != 0;
+    for (int i = 0; stride.kind == SETT_NODE && i < stride.rank; i++)
+        found = found || has_basis(stride.u.kid[i]);
+    return found;
+}
+
+/* What a parameter's layout must be too. */
+static bool check_plain(const sett__ctx *c, const char *name, const sett_layout *l)
+{
+    if (l->head.poison)
+        return false;
+    SETT__FAIL_IF(c->b, c->site, c->func, l->has_inner || has_basis(l->stride), false, SETT_E_ARGUMENT,
+        "%s: a layout of global memory is shape:stride of integers, not %s", name, sett__layout_text(c->b, l));
+    return true;
+}
+
+/* An address of 64 bits without a sign; NULL: it is none. */
+static const sett_val *take_address(const sett__ctx *c, const char *name, const sett_val *address)
+{
+    const sett_val *at = sett__need_scalar(c, (sett_val *)(uintptr_t)address, "the address", false);
+    SETT__FAIL_IF(c->b, c->site, c->func, at && at->dtype != SETT_U64, NULL, SETT_E_DTYPE, "%s: the address is of %s: a u64, as arrays of addresses have them, or sett_address gives",
+        name, sett_dtype_name((sett_dtype)at->dtype));
+    return at;
+}
+
+/* Nothing bounds it before it is reached, so that offsets have 64 bits. */
+sett_tensor *sett_make_gmem_tensor_at(sett_site site, sett_build *b, sett_dtype dtype, const sett_val *address, sett_arg shape, const sett_gmem_options *given)
+{
+    b = sett__given(b, site, "sett_make_gmem_tensor");
+    const sett__ctx c = {b, site, "sett_make_gmem_tensor"};
+    sett_gmem_options o = {.size = sizeof o};
+    if (!b)
+        return NULL;
+    sett_tensor *poison = &b->poison->tensor;
+    if ((given && !sett__take_args(&c, &o, sizeof o, given)) || !sett__use_arg(b, site, c.func, shape) || !check_kernel(&c) || !sett__check_element(&c, dtype))
+        return poison;
+    const char *name = memory_name(&c, "gmem", o.name);
+    SETT__FAIL_IF(b, site, c.func, o.align < 0 || (o.align & (o.align - 1)) || o.align > SETT__MAX_PARAM_ALIGN, poison, SETT_E_ALIGN,
+        "%s: an alignment of %d is no power of two up to %d", name, o.align, SETT__MAX_PARAM_ALIGN);
+    const sett_val *at = take_address(&c, name, address);
+    sett_layout *l = shape.kind == SETT_LAYOUT ? shape.u.l : sett_make_layout_at(site, b, shape, SETT_ALL);
+    if (!at || !check_plain(&c, name, l))
+        return poison;
+    sett_tensor *t = make(b, SETT_GMEM, dtype, sett__layout(b, l->shape, sett__widen(&c, l->stride)), name);
+    if (t->head.poison)
+        return poison;
+    const int bytes = sett__dtype_bytes(dtype), align = o.align > bytes ? o.align : bytes;
+    t->align = (uint32_t)align, t->wide = true;
+    t->root = sett__record(b, site,
+        &(sett__emit){.code = SETT__GMEM, .dtype = sett__is_packed(t) ? SETT_U8 : dtype, .n_args = 1, .args = &at->id, .n_attrs = 2, .attrs = (const int32_t[]){align, SETT__ACCESS_READ | SETT__ACCESS_WRITE}});
+    note_name(b, t);
+    return b->error.status ? poison : t;
 }
 
 /* ---- other elements in the same bytes ------------------------------------------------------- */

@@ -68,6 +68,8 @@ typedef struct sett__move {
 /* Is it memory, and may it be written or read so? A coordinate tensor is not. */
 bool sett__reached(const sett__ctx *, const sett_tensor *, bool written);
 uint32_t sett__access(const sett__ctx *, const sett__move *); /* the op of a load; 0 for a store, or after a failure */
+/* inline_ptx.c: the address, Uint64, that the memory of t, of gmem, begins at: of an argument, or what the kernel computed. */
+sett_val *sett__gmem_base(const sett__ctx *, const sett_tensor *t);
 /* ---- packed.c: elements narrower than a byte (but Booleans) ---- */
 bool sett__is_packed(const sett_tensor *);
 uint64_t sett__packed_bytes(sett_dtype, uint64_t n); /* of n elements of any type, rounded up to whole units */

@@ -5,7 +5,7 @@ import ctypes as C
 import operator
 import sys
 import weakref
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import _c, _fast, _streams
 from ._c import Error, Status
@@ -67,7 +67,16 @@ def _values(family: Any, user: Any) -> Dict[str, Any]:
 
 
 def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any], kinds: str = "batch") -> Tuple[int, Tuple[int, ...], int]:
-    """Its element type, extents and device; how it lies goes to the values. kinds: the member that says how many there are."""
+    """Its element type, extents and device; how it lies goes to the values. kinds: the member that says how many there are. Of a list the first
+    one says how all lie."""
+    if isinstance(tensor, (list, tuple)):
+        if not tensor or values.setdefault("batch", len(tensor)) != len(tensor) or not values.setdefault("pointer_array", 1):
+            raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is a list of {len(tensor)} tensors: all operands are lists then, of as many tensors of two modes")
+        tensor = tensor[0]
+        if len(_fast.shape_of(tensor)[1]) != 2:
+            raise Error(Status.E_RANK, f"sett.Product.of: {name} is a list of tensors of {len(_fast.shape_of(tensor)[1])} modes: rows and columns")
+    elif values.setdefault("pointer_array", 0):
+        raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is no list, and a is one: all operands are lists then")
     dtype, shape, stride, device = _fast.shape_of(tensor)
     if len(shape) not in (2, 3):
         raise Error(Status.E_RANK, f"sett.Product.of: {name} has {len(shape)} modes: rows and columns, and before them those of a batch")
@@ -122,7 +131,7 @@ class Product(_fast.Product):
         """The product of tensors that lie as these do: N, K, types, strides, batch and device are theirs; of a only the number of rows may differ.
         out, r: without them their rows lie beside each other. problem: the rest, as scaled=1."""
         values: Dict[str, Any] = {}
-        of_b, shape, *_ = _fast.shape_of(b)
+        of_b, shape, *_ = _fast.shape_of(b[0] if isinstance(b, (list, tuple)) and b else b)
         if any(problem.get(name) is not None for name in ("b", "sw", "group", "zeros")) or (len(shape) == 1 and of_b == _c.DTYPES["u8"]):
             raise Error(Status.E_ARGUMENT, "sett.Product.of: packed weights do not say N and K: sett.Product(n, k, dtype, b=..., group=..., zeros=...) takes them, with b and sw of sett.pack_weights")
         for name in ("sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"):
@@ -178,6 +187,24 @@ class Product(_fast.Product):
                 raise
             raise Error(e.status, "sett.Product: the stream is being captured and has no workspace of this product: call prepare(stream) before the capture") from None
         return _Workspace(self.engine, stream, self.workspace_bytes)
+
+    def pointers(self, name: str, tensors: Sequence[Any], m: int = -1) -> Any:
+        """The addresses of tensors on its device, one of each product of pointer_array=1, as an operand of that name ("a", "out", "bias" ...) takes them:
+        a tensor of u64 or i64 of their framework. A call does so with a list each time; this once, as before a capture. Whoever calls keeps the tensors.
+        m: the rows of those that lie by rows of a; -1: as many as a tensor of "a" has, else not checked."""
+        return self._pointers(name, tensors, operator.index(m))[0]
+
+    def _pointers(self, name: str, tensors: Sequence[Any], m: int) -> Tuple[Any, int]:
+        addresses, rows = self._addresses(name, tensors, m)
+        kind = type(tensors[0]).__module__.partition(".")[0]
+        usual = ("numpy", "torch") if self.device == CPU else ("torch", "cupy")
+        kind = next((k for k in (kind, *usual) if k in ("torch", "cupy", "numpy") and k in sys.modules and (k != "numpy" or self.device == CPU)), "")
+        if not kind:
+            raise Error(Status.E_BIND, f"sett.Product.pointers: {name}: no framework that makes a tensor of addresses on its device was imported: give one of u64 or i64")
+        framework = sys.modules[kind]
+        if kind == "torch":
+            return framework.tensor(addresses, dtype=framework.int64, device="cpu" if self.device == CPU else f"cuda:{self.device}"), rows
+        return framework.array(addresses, dtype="u8"), rows
 
     def _empty(self, a: Any, shape: Tuple[int, ...], strides: Tuple[int, ...], dtype: int) -> Any:
         """A tensor of a's framework, for a call without out."""

@@ -327,6 +327,48 @@ class Results(Case):
         with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
             sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
 
+    def test_arrays_of_pointers(self):
+        a, (b0, b1) = [some(5, 32) for _ in range(3)], (some(24, 32), some(24, 32))
+        b, bias, out = [b0, b1, b0], [some(24) for _ in range(3)], [np.zeros((5, 24), "f2") for _ in range(3)]
+        p = product(24, 32, max_m=9, batch=3, pointer_array=1, bias=1)
+        self.assertIs(p(a, b, out, bias=bias), out)
+        for i in range(3):
+            self.same(out[i], exact(a[i], b[i]) + bias[i])
+            out[i][:] = 0
+        given = [p.pointers(name, tensors) for name, tensors in (("a", a), ("b", b), ("out", out), ("bias", bias))]
+        self.assertIs(p(*given[:3], bias=given[3].astype("i8"), m=2), given[2])
+        for i in range(3):
+            self.same(out[i][:2], (exact(a[i], b[i]) + bias[i])[:2])
+            self.assertFalse(out[i][2:].any())
+        wide = [some(5, 64)[:, :32] for _ in range(3)]
+        q = sett.Product.of(wide, b, out, device=sett.CPU, engine=engine(), max_m=9)
+        self.assertEqual([q.problem[name] for name in ("lda", "batch", "pointer_array")], [64, 3, 1])
+        q(wide, b, out)
+        self.same(out[1], exact(wide[1], b1))
+        for status, call, text in (
+            (Status.E_BIND, lambda: p(*given[:3], bias=bias), "a: it is an array of addresses, which do not say the rows: m is given"),
+            (Status.E_BIND, lambda: p(a, b, bias=bias), "out: it is missing: with pointer_array=1 the call makes none"),
+            (Status.E_SHAPE, lambda: p(a[:2], b, out, bias=bias), "Product.pointers: a: the product has batch=3, and the list 2 tensors"),
+            (Status.E_SHAPE, lambda: p(a, [b0, b1, b1[:20]], out, bias=bias), "b[2]: it is 20 x 32, and the product takes 24 x 32"),
+            (Status.E_SHAPE, lambda: p(a, b, [out[0], out[1][:4], out[2]], bias=bias), "out[1]: it is 4 x 24, and the product takes 5 x 24"),
+            (Status.E_SHAPE, lambda: p(a, b, out, bias=[some(24), some(24), some(20)]), "bias[2]: it takes 24 elements beside each other"),
+            (Status.E_DTYPE, lambda: p(a, b, out, bias=bias[0]), "bias: it is of f16, and pointer_array=1: addresses are of u64 or i64, as Product.pointers makes them"),
+            (Status.E_SHAPE, lambda: p(a, given[1][:2], out, bias=bias), "b: it takes batch, 3, addresses beside each other"),
+            (Status.E_SHAPE, lambda: p(*given[:2], out, bias=bias, m=6), "out[0]: it is 5 x 24, and the product takes 6 x 24"),
+            (Status.E_SHAPE, lambda: p(*given[:3], bias=given[3], m=10), "a: it has 10 rows, and the product is for at most 9, its max_m"),
+            (Status.E_ALIGN, lambda: p.pointers("b", [some(24 * 32 + 1)[1:].reshape(24, 32)] * 3), "which is not a multiple of align, 16"),
+            (Status.E_ARGUMENT, lambda: p.pointers("qs", a), "Product.pointers: qs is no operand that each product has"),
+            (Status.E_ARGUMENT, lambda: product(24, 32).pointers("a", a), "Product.pointers: the product is without pointer_array=1"),
+            (Status.E_BIND, lambda: product(24, 32)(a[0], b0, m=5), "a: its rows are M: m is of pointer_array=1"),
+            (Status.E_BIND, lambda: product(24, 32)(a, b), "a: list is neither a tensor nor a number"),
+            (Status.E_SHAPE, lambda: sett.Product.of(a, b0, engine=engine()), "of: b is no list, and a is one"),
+            (Status.E_SHAPE, lambda: sett.Product.of(a, b[:2], engine=engine()), "of: b is a list of 2 tensors: all operands are lists then, of as many tensors"),
+            (Status.E_SHAPE, lambda: sett.Product.of(a[0], b, engine=engine()), "of: b is a list of 3 tensors: all operands are lists then"),
+            (Status.E_RANK, lambda: sett.Product.of([a[0][None]], [b0], engine=engine()), "of: a is a list of tensors of 3 modes: rows and columns"),
+        ):
+            with self.subTest(text), self.refused(status, text):
+                call()
+
     def test_aux_of_batches_lies_as_out_does(self):
         a, b = some(2, 7, 32), some(2, 24, 32)
         p = product(24, 32, max_m=7, batch=2, aux=1)

@@ -5,16 +5,40 @@
 #include <sett/arg.h>
 #include <sys/mman.h>
 
+/* The addresses of batches that lie as x has them, on the device. */
+static sett_buf array_of(const placed *x)
+{
+    const size_t l = x->extent[2];
+    uint64_t *host = malloc(l * sizeof *host);
+    void *data = sett_alloc(r.e, r.stream.device, l * sizeof *host);
+    ck_assert(host && data);
+    for (size_t i = 0; i < l; i++)
+        host[i] = (uintptr_t)x->buf.data + i * x->stride[2] * bytes_of(x->t);
+    ck_assert(!sett_memcpy(r.e, r.stream, data, host, l * sizeof *host) && !sett_sync(r.e, r.stream));
+    free(host);
+    return sett_buf_1d(data, SETT_U64, (int64_t)l);
+}
+
 static void launch(sett_kernel *k, const problem *p, placed x[OPERANDS])
 {
     const bool has[OPERANDS] = {true, true, p->o.residual, true, p->o.scaled, p->o.scaled};
-    sett_launch_arg arg[OPERANDS];
-    int n = 0;
+    const size_t la = x[A].stride[!!p->o.a_major], lb = x[B].stride[!!p->o.b_major], extents[] = {p->m, p->n, p->k, p->l, la, lb, x[R].stride[0], x[C].stride[0]};
+    sett_buf of_l[OPERANDS];
+    sett_launch_arg arg[OPERANDS + sizeof extents / sizeof *extents];
+    int n = 0, arrays = 0;
     for (int i = 0; i < OPERANDS; i++)
-        if (has[i])
-            arg[n++] = (sett_launch_arg){.kind = SETT_LAUNCH_ARG_BUF, .u = {.t = &x[i].buf}};
+        if (has[i]) {
+            if (p->o.pointer_array)
+                of_l[arrays++] = array_of(&x[i]);
+            arg[n++] = sett_launch_arg_buf(p->o.pointer_array ? &of_l[arrays - 1] : &x[i].buf);
+        }
+    for (size_t i = 0; p->o.pointer_array && i < sizeof extents / sizeof *extents; i++)
+        if (i != 6 || p->o.residual)
+            arg[n++] = sett_launch_arg_int((int64_t)extents[i]);
     ck_assert_msg(!sett_launch_n(k, r.stream, n, arg, &err), "%s", err.text);
     ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text);
+    for (int i = 0; i < arrays; i++)
+        sett_free(r.e, r.stream.device, of_l[i].data);
 }
 
 /* Compiled for the device, with what was chosen in *o; NULL: it has no such instruction. */
@@ -64,6 +88,8 @@ static const problem problems[] = {
     {.o = {.dtype = SETT_I8, .scaled = 1, .residual = 1}}, {.o = {.dtype = SETT_I8, .c = SETT_I8, .scaled = 1, .align = 1}}, {.o = {.dtype = SETT_F32}}, {.o = {.dtype = SETT_F32, .tf32 = 1}},
     {.o = {.dtype = SETT_F32, .tf32 = 1, .a_major = 1, .b_major = 1}}, {.o = {.dtype = SETT_F32, .a_major = 1, .b_major = 1, .residual = 1}},
     {.o = {.dtype = SETT_F32, .swiglu = 1, .align = 4}}, {.o = {.dtype = SETT_BF16, .swiglu = 1, .residual = 1}}, {.o = {.dtype = SETT_F16, .batched = 1, .a_major = 1, .align = 8}},
+    {.o = {.dtype = SETT_BF16, .batched = 1, .pointer_array = 1}}, {.o = {.dtype = SETT_BF16, .batched = 1, .pointer_array = 1, .residual = 1, .scaled = 1, .align = 2}},
+    {.o = {.dtype = SETT_F32, .batched = 1, .pointer_array = 1, .b_major = 1, .align = 4}}, {.o = {.dtype = SETT_F8E5M2, .b = SETT_F8E4M3FN, .batched = 1, .pointer_array = 1, .a_major = 1}},
 };
 
 /* Every shape by a tile for any, and by those for some. A GPU's kernels are assembled one by one, which takes longer than all else: there each
@@ -119,7 +145,7 @@ static void random_problem(problem *p)
     while (o->tuning.bm * o->tuning.bn > 128 * 32 * o->tuning.warps)
         o->tuning.warps *= 2;
     if (o->batched)
-        p->l = 1 + (size_t)below(3);
+        p->l = 1 + (size_t)below(3), o->pointer_array = below(2);
     if (o->swiglu && o->b_major) /* N is a multiple of the alignment */
         p->n = (p->n + 15) / 16 * 16;
 }
@@ -304,6 +330,9 @@ static const struct {
     {{.dtype = SETT_F16, .swiglu = 3}, ".swiglu is 3: from 0 to 1"},
     {{.dtype = SETT_F16, .residual = 2}, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .batched = 2}, ".batched is 2: from 0 to 1"},
+    {{.dtype = SETT_F16, .batched = 1, .pointer_array = 2}, ".pointer_array is 2: from 0 to 1"},
+    {{.dtype = SETT_F16, .pointer_array = 1}, ".pointer_array is 1: .batched is 1 then, whose operands the addresses are of"},
+    {{.dtype = SETT_F16, .reserved = 5}, ".reserved is 5: it must be 0"},
     {{.dtype = SETT_F32, .tf32 = 2}, ".tf32 is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .swiglu = 1, .scaled = 1}, ".swiglu is 1: then .scaled is 0"},
     {{.dtype = SETT_I8, .swiglu = 1}, ".swiglu is 1: .dtype is a float then"},
@@ -401,6 +430,7 @@ static const struct {
     {{.dtype = SETT_F32}, "fma.rn.f32", false}, {{.dtype = SETT_F32, .tf32 = 1, .b_major = 1, .tuning = {SMALL}}, "m16n8k8.row.col.f32.tf32.tf32.f32", false},
     {{.dtype = SETT_BF16, .align = 2, .swiglu = 1, .tuning = {SMALL}}, "m16n8k16.row.col.f32.bf16.bf16.f32", false},
     {{.dtype = SETT_I8, .a_major = 1, .batched = 1, .tuning = {SMALL}}, "m16n8k32.row.col.", false},
+    {{.dtype = SETT_BF16, .batched = 1, .pointer_array = 1, .residual = 1}, "cp.async.cg.shared.global", false}, {{.dtype = SETT_F32, .batched = 1, .pointer_array = 1}, "cp.async.ca.shared.global", false},
 #undef SMALL
 };
 

@@ -127,6 +127,7 @@ static bool test(sett_arg x, void *user)
 #define HAND_sett_copy_by_tiled_at "pttv", sett_copy(P(0), T_(1), T_(2), .pred = V(3))
 #define HAND_sett_param_at "l", sett_param(b, "Y", SETT_F32, L(0))
 #define HAND_sett_make_smem_tensor_at "a", sett_make_smem_tensor_at(SETT_HERE, b, SETT_F32, A(0), &(sett_smem_options){.size = sizeof(sett_smem_options)})
+#define HAND_sett_make_gmem_tensor_at "va", sett_make_gmem_tensor_at(SETT_HERE, b, SETT_F32, V(0), A(1), &(sett_gmem_options){.size = sizeof(sett_gmem_options)})
 #define HAND_sett_for_begin "aaa", sett_for_begin(SETT_HERE, b, A(0), A(1), A(2), &(sett_for_options){.size = sizeof(sett_for_options)})
 #define HAND_sett_print_tensor_at "a", sett_print_tensor_at(SETT_HERE, &(sett_print_tensor_args){.size = sizeof(sett_print_tensor_args), .what = A(0)})
 #define HAND_sett_access_cost_at "ll", \

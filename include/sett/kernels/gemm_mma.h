@@ -19,6 +19,10 @@ extern "C" {
  *              .b_major N is a multiple of .align
  *   .terms     epilogues by name (gemm.h)
  *   .batched   a third mode L: A (M,K,L), B, R and C likewise, SA (M,L):(1,LSA), SB (N,L):(1,LSB)
+ *   .pointer_array  of .batched: what would have the mode L is (L) of Uint64 in its place, the addresses of
+ *              L matrices (M,K):(LA,1) ..., or vectors (N). Matrices begin at multiples of .align, R, C and
+ *              AUX of .align_c, by the caller's word. Addresses may be equal where nothing is written. M, N,
+ *              K, L, LA, LB, then LR, LC and LAUX where they are, are numbers behind all other arguments
  * Strides are symbols of 64 bits: LA, LB, LR and LC of rows, LA2, LB2, LR2 and LC2 of batches; one of 0
  * gives all batches the same. Extents are any, from 0 on, up to 2^31 - 1024.
  * Sums are Float32, those of i8 Int32, which wrap. Those of f32 are one fma an element, in order of K; with
@@ -54,6 +58,8 @@ typedef struct sett_gemm_mma_options {
     int tf32; /* 1: f32 by the tensor cores */
     sett_gemm_mma_tuning tuning;
     sett_gemm_terms terms; /* behind .tuning, as it came later */
+    int pointer_array;     /* of .batched */
+    int reserved;          /* 0 */
 } sett_gemm_mma_options;
 SETT_API void sett_gemm_mma(sett_build *, const void *options);
 SETT_API extern const sett_family sett_gemm_mma_family;

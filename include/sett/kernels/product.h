@@ -17,9 +17,9 @@
  * Which kernel a run takes, and how K is dealt to the multiprocessors, a model of the device says from M
  * alone, in less than a microsecond; it measures nothing.
  *
- * On sm_90a kernels are sett_gemm_wgmma's, of batches too; on other targets, and for operands that no TMA
- * takes, they are sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's, where that takes
- * the problem and .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are.
+ * On sm_90a kernels are sett_gemm_wgmma's, of batches too; on other targets, for operands that no TMA takes,
+ * and of .pointer_array, they are sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's,
+ * where that takes the problem and .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are.
  *
  * With .grouped a run is a product of each of .groups groups of rows with weights of its own, as a mixture of
  * experts has them, in one launch. Which rows are whose stands on the device, and the host never reads it. */
@@ -63,7 +63,7 @@ typedef struct sett_product_problem {
                            * B, as gemm.h says. It makes .promote 1. Without .scaled and .batch. sm_90a and
                            * the CPU engine have it, for .a_major and .b_major 0, .align 16, and rows that lie
                            * at multiples of 16 bytes; N of D is such a multiple too */
-    int batch;            /* so many products of one shape, beside each other; 0: one */
+    int batch;            /* so many products of one shape, beside each other or .pointer_array; 0: one */
     int batch_invariant;
     sett_grouped grouped; /* gemm.h: B, SB and BIAS have a last mode of groups. SETT_GROUPED_CONTIGUOUS: m of
                            * a run counts the rows of all groups, which lie behind each other.
@@ -87,7 +87,13 @@ typedef struct sett_product_problem {
     int group;     /* weights along K that have a scale: 16, 32, or a multiple of 64; 0: 128; -1: all of K */
     int zeros;     /* 1: of i4 and i8: zero points too */
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
-    int reserved;  /* 0 */
+    int pointer_array; /* 1: .batch products, 1 or more, that lie anywhere, as cublasGemmBatchedEx has them.
+                        * What would hold a matrix, or a vector, of every product is in a run an array on the
+                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .bias, .amax of
+                        * rows, sums and maxima. Several may be equal, but of what is written. Those of
+                        * matrices are multiples of .align, by the caller's word. Without .batch_a ...,
+                        * .grouped, .block_scales and packed weights. Kernels are sett_gemm_mma's on every
+                        * target, as the host makes tensor maps, of addresses that it knows */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
@@ -131,7 +137,8 @@ SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_
  * not 0. */
 typedef struct sett_product_operands {
     size_t size;
-    const void *a, *b, *r;   /* r: of .residual */
+    const void *a, *b, *r;   /* r: of .residual. Of .pointer_array these and d, as others that it names, are
+                              * arrays of addresses: (.batch) of Uint64 */
     void *d;
     const float *sa, *sb;    /* of .scaled: m and N, of batches and groups one behind the other, as are bias,
                               * amax, and sums and maxima of rows and columns. Of .block_scales
