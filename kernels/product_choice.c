@@ -18,6 +18,8 @@ enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, a
  * 64 bytes, and where they do not. The first one is left out where few rows have a kernel of their own. */
 static const struct product_tile usual[] = {{16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}};
 static const struct product_tile straddling[] = {{48, 64, 64, 1, false}, {16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {80, 128, 128, 1, false}, {112, 128, 128, 1, false}, {160, 128, 128, 2, false}, {192, 128, 128, 2, false}};
+/* Of groups, whose rows are few and uneven: of 128 in the mean some have more than 144, and then 160 rows were as fast or faster for all of them. */
+static const struct product_tile of_groups[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, true}, {160, 128, 128, 1, false}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
 static const struct product_tile packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {160, 128, 128, 1, false}};
 static const struct product_tile gated_packed[] = {{16, 128, 64, 1, false}, {16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}};
@@ -26,13 +28,13 @@ static const struct product_tile gated[] = {{32, 128, 64, 1, false}, {64, 128, 6
 static const struct product_tile gated_promoted[] = {{32, 128, 64, 1, false}, {64, 128, 64, 1, false}, {56, 256, 128, 1, false}};
 static const struct product_tile blocks[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}},
     gated_blocks[] = {{32, 128, 64, 1, false}, {48, 128, 64, 1, false}, {128, 128, 64, 1, false}};
-/* What a thread sums: as it is, also where rows straddle lines of L2; in two levels (.promote), or those times scales (.block_scales), or of packed weights. */
-enum { SUMMED, STRADDLED, IN_LEVELS, IN_BLOCKS, PACKED };
+/* What a thread sums: as it is, also where rows straddle lines of L2, and of groups; in two levels (.promote), or those times scales (.block_scales), or of packed weights. */
+enum { SUMMED, STRADDLED, GROUPED, IN_LEVELS, IN_BLOCKS, PACKED };
 #define TILES(of_) {of_, sizeof of_ / sizeof *of_}
 static const struct {
     const struct product_tile *tile;
     size_t n;
-} tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, [STRADDLED] = {TILES(straddling), TILES(gated)}, [IN_LEVELS] = {TILES(usual), TILES(gated_promoted)}, [IN_BLOCKS] = {TILES(blocks), TILES(gated_blocks)},
+} tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, [STRADDLED] = {TILES(straddling), TILES(gated)}, [GROUPED] = {TILES(of_groups), TILES(gated)}, [IN_LEVELS] = {TILES(usual), TILES(gated_promoted)}, [IN_BLOCKS] = {TILES(blocks), TILES(gated_blocks)},
     [PACKED] = {TILES(packed), TILES(gated_packed)}};
 
 static double least(double x, double y)
@@ -115,7 +117,7 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
     const double active = t->cluster * (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
     const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
-    const double tile = TILE + TILE_EACH * t->bm * t->bn + (t->cluster > 1 ? TILE_OF_TWO : 0), compute = k_tiles * k_tile_cycles(f, t, m, active) + tile * (t->ping_pong ? 1 : rounds) + meet;
+    const double k_cycles = k_tile_cycles(f, t, m, active), tile = TILE + TILE_EACH * t->bm * t->bn + (t->cluster > 1 ? TILE_OF_TWO : 0), ways_out = t->ping_pong ? tile + (rounds - 1) * most(0, tile - (double)f->k_tiles * k_cycles) : rounds * tile, compute = k_tiles * k_cycles + ways_out + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
     const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;
@@ -191,7 +193,7 @@ static bool may_ping_pong(const sett_gemm_wgmma_options *o)
 
 void sett__product_tiles(product_facts *f, const sett_gemm_wgmma_options *o)
 {
-    const int by = packed_bits(o) ? PACKED : o->block_scales ? IN_BLOCKS : o->promote ? IN_LEVELS : f->lda % EVEN || f->ldb % EVEN ? STRADDLED : SUMMED;
+    const int by = packed_bits(o) ? PACKED : o->block_scales ? IN_BLOCKS : o->promote ? IN_LEVELS : o->grouped ? GROUPED : f->lda % EVEN || f->ldb % EVEN ? STRADDLED : SUMMED;
     const struct product_tile *of = tiles_by[by][o->swiglu].tile;
     const size_t n = tiles_by[by][o->swiglu].n, most_tiles = (size_t)SETT_PRODUCT_KERNELS - (f->few > 0);
     f->n_tiles = 0;

@@ -531,8 +531,8 @@ END_TEST
 /* Where the best tile would be more often in D than a launch can count, another one is taken. */
 START_TEST(countable_tiles)
 {
-    enum { ROWS = 50 /* of a group */ };
-    sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 4096, .k = 64, .grouped = SETT_GROUPED_CONTIGUOUS};
+    enum { ROWS = 10 /* of a group */ };
+    sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 8192, .k = 512, .grouped = SETT_GROUPED_CONTIGUOUS};
     for (int many = 0; many < 2; many++) {
         char text[200];
         int bm = 1, bn = 1;
@@ -540,7 +540,7 @@ START_TEST(countable_tiles)
         ck_assert_msg(sett_product_explain_for(&p, "sm_90a", p.groups * ROWS, text, sizeof text, &err) > 0, "%s", err.text);
         ck_assert_msg(sscanf(text, "gemm_wgmma bm=%d bn=%d", &bm, &bn) == 2, "%s", text);
         const int64_t tiles = (int64_t)((p.groups * ROWS + bm - 1) / bm) * ((p.n + bn - 1) / bn) * p.groups;
-        ck_assert_msg((bm == 64 && bn == 64) == !many && tiles <= INT32_MAX - 65535, "%s", text);
+        ck_assert_msg((bm <= 32) == !many && tiles <= INT32_MAX - 65535, "%s", text);
     }
 }
 END_TEST
