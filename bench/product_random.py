@@ -103,7 +103,14 @@ def draw(seed, number, large):
     def apart(length, step):
         return up(length, step) + step * rng.choice((0, 0, 1, 3))
 
-    p.update(n=n, k=k, lda=apart(max_m if p.get("a_major") else k, step_in), ldb=apart(rows_b if p.get("b_major") else k, step_in), ldr=apart(n, step_out), ldd=apart(n, step_out),
+    def row(length, step):
+        """From a row of A or B to the next: of TMA's kinds in turn at a multiple of 64 bytes, and not, as these have tiles of their own."""
+        whole, least = max(1, 64 // TYPE[t].bytes), apart(length, step)
+        if kind not in TMA:
+            return least
+        return up(least, whole) if number % len(KINDS) % 2 else least + step * (least % whole == 0)
+
+    p.update(n=n, k=k, lda=row(max_m if p.get("a_major") else k, step_in), ldb=row(rows_b if p.get("b_major") else k, step_in), ldr=apart(n, step_out), ldd=apart(n, step_out),
         ldaux=apart(n, max(1, align // TYPE[beside].bytes)))
     if p.get("block_scales"):
         p["ldsb"] = -(-k // 128) + rng.choice((0, 1, 5))
