@@ -11,7 +11,7 @@ static const device devices[] = {
     {87, 16, 163 * KIB, 0, 0, 0},   /* Orin */
     {88, 0, 99 * KIB, 0, 0, 0},
     {89, 142, 99 * KIB, 0, 0, 0},   /* L40S */
-    {90, 132, 227 * KIB, 1755, 2340, 9800}, /* H100, H200: as measured on an H200 by bench/products.py sweep */
+    {90, 132, 227 * KIB, 1755, 2370, 9380}, /* H100, H200: as measured on an H200 by bench/products.py sweep */
     {100, 148, 227 * KIB, 0, 0, 0}, /* B200 */
     {120, 170, 99 * KIB, 0, 0, 0},  /* RTX 5090 */
 };
