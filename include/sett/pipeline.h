@@ -266,11 +266,12 @@ SETT_API sett_val *sett_pipeline_step_at(sett_site, sett_pipeline_state *, sett_
 #define SETT_STEP2(step, state, token) sett_pipeline_step_at(SETT_HERE, state, step, SETT_COND(token))
 #define sett_producer_acquire(...) \
     ((void)SETT_CAT(SETT_STEP, SETT_NARG(__VA_ARGS__))(SETT_PIPELINE_ACQUIRE, __VA_ARGS__))
-/* As sett_producer_acquire, of a tma_async pipeline: the stage expects so many bytes, 0 to .tx_bytes, in place
- * of .tx_bytes, where fewer copies come to it, as those of a tile at an edge. They may be a value of the
- * kernel: more copies than that end the phase too early. */
+/* As sett_producer_acquire, of a tma_async pipeline: the stage expects so many bytes, 0 to .tx_bytes, in
+ * place of .tx_bytes, where fewer copies come to it, as those of a tile at an edge. They may be a value of
+ * the kernel. Copies that bring more end the phase before the last of them has come. */
 SETT_API void sett_producer_acquire_tx_at(sett_site, sett_pipeline_state *, sett_arg bytes);
-#define sett_producer_acquire_tx(state, bytes) sett_producer_acquire_tx_at(SETT_HERE, state, SETT_A(bytes))
+#define sett_producer_acquire_tx(state, bytes) \
+    sett_producer_acquire_tx_at(SETT_HERE, state, SETT_A(bytes))
 #define sett_producer_try_acquire(state) SETT_STEP1(SETT_PIPELINE_TRY_ACQUIRE, state)
 #define sett_producer_commit(state) ((void)SETT_STEP1(SETT_PIPELINE_COMMIT, state))
 #define sett_producer_tail(state) ((void)SETT_STEP1(SETT_PIPELINE_TAIL, state))
