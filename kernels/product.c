@@ -55,7 +55,7 @@ static sett_gemm_wgmma_options wgmma_options_of(const sett_product_problem *p, c
 static product_facts facts_of(const sett_product_problem *p)
 {
     const int kinds = product_kinds_b(p);
-    product_facts f = {.device = sett__device_of(90), .n = p->n, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = few_of(p)};
+    product_facts f = {.device = sett__device_of(90), .n = p->n, .n_b = (int64_t)p->n << p->swiglu, .batches = kinds ? kinds : 1, .streams = sett__product_streams(p), .few = few_of(p)};
     f.multiprocessors = f.device->multiprocessors;
     f.k_tiles = ((int64_t)p->k * sett__bytes_of(p->dtype) + LINE - 1) / LINE;
     f.lda = p->lda * sett__bytes_of(p->dtype), f.ldb = p->ldb * sett__bytes_of(p->dtype);

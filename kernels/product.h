@@ -63,6 +63,7 @@ typedef struct product_facts {
     int64_t lda, ldb;       /* bytes from a row of A, of B, to the next: what of a row a tile loads lies in one line of L2 or in two */
     int packed_bits;        /* of a weight that is decoded; 0: B is as A is */
     bool streams;           /* K may be dealt to several workers */
+    int64_t n_b;            /* rows of B: of .swiglu twice n */
     int few;                /* up to so many rows a kernel behind those of the tiles is taken; 0: there is none */
     int n_tiles;
     struct product_tile {

@@ -8,7 +8,7 @@
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
 static const double LAUNCH_US = 2.74, TENSOR = 1.46, POWER = 0.78, SLOWER = 0.18 /* of what is not the bound */, K_TILE = 157, K_TILE_ROW = 0.69 /* of A and B, at least */, TILE = 175, TILE_EACH = 0.0332 /* a sum */, TILE_OF_TWO = 57 /* more of a cluster of two */,
-                    MEET = 4340, MEET_EACH = 0.106 /* a sum */, OVERLAP = 0.213, NARROW = 0.955 /* of the time of tiles of 64 columns */, FEW_READ = 0.95 /* of the speed of memory */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
+                    MEET = 4340, MEET_EACH = 0.106 /* a sum */, OVERLAP = 0.213, NARROW = 0.955 /* of the time of tiles of 64 columns */, FEW_READ = 0.95 /* of the speed of memory */, FEW_BLOCK = 11.6 /* bytes a cycle, of a block of few rows of B at most */, SURER = 1.1 /* how much longer few rows take before a tile is taken */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
 /* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
  * most of those rows lie in two lines. */
 static const double STRADDLE[] = {1.91, 1.54, 1, 1};
@@ -160,19 +160,27 @@ static void consider_tile(const product_facts *f, int64_t m, int i, product_way 
         consider(f, m, (product_way){.kernel = i, .tiles = tiles, .workers = (int)at_once, .streamed = (int)(tail + teams < tiles ? tail + teams : tiles / together * together)}, best);
 }
 
+/* Of few rows of A by their own kernel, whose blocks have few rows of B each: of a small N they are too few for the speed of memory. */
+static product_way few_rows(const product_facts *f)
+{
+    enum { ROWS_OF_B = 8 };
+    const double blocks = (double)ceil_div(f->n_b, ROWS_OF_B), rate = least(f->device->memory * FEW_READ, blocks * FEW_BLOCK);
+    return (product_way){.kernel = f->n_tiles, .us = LAUNCH_US + (double)f->bytes_b / rate / f->device->mhz};
+}
+
 product_way sett__product_choose(const product_facts *f, int64_t m)
 {
-    product_way best = {.us = 1e30};
+    product_way best = {.us = HUGE_VAL}, few = best;
     if (f->few && m <= f->few) {
-        best = (product_way){.kernel = f->n_tiles};
-        best.us = LAUNCH_US + (double)f->bytes_b / f->device->memory / FEW_READ / f->device->mhz;
-        return best;
+        few = few_rows(f);
+        if (f->packed_bits)
+            return few;
     }
     const int low = lowest(f, m);
     for (int i = 0; i < f->n_tiles; i++)
         if (is_countable(f, &f->tile[i]) && (!low || (f->tile[i].bm == low && f->tile[i].columns <= FEW_PACKED)))
             consider_tile(f, m, i, &best);
-    return best;
+    return few.us < best.us * SURER ? few : best;
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------- */

@@ -336,6 +336,19 @@ START_TEST(choices)
 }
 END_TEST
 
+/* Few rows have their kernel, but where N is so small that its blocks are too few for the speed of memory, and K is long. */
+START_TEST(choice_of_few_rows)
+{
+    static const struct { int n, k, m; bool few; } of[] = {{4096, 4096, 1, true}, {4096, 4096, 8, true}, {1280, 8192, 8, true}, {14336, 4096, 4, true}, {736, 4376, 7, true}, {992, 28648, 6, false}, {264, 20000, 2, false}};
+    char text[200];
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = of[i].n, .k = of[i].k};
+        ck_assert_msg(sett_product_explain_for(&p, "sm_90a", of[i].m, text, sizeof text, &err) > 0, "%s", err.text);
+        ck_assert_msg(!strncmp(text, "gemm_few_rows", 13) == of[i].few, "%d x %d x %d: %s", of[i].m, of[i].n, of[i].k, text);
+    }
+}
+END_TEST
+
 START_TEST(kernels_of_a_problem)
 {
     static const struct { sett_product_problem p; const char *target; int n; sett_body body; } of[] = {
@@ -696,6 +709,7 @@ Suite *product_suite(void)
     tcase_add_test(t, scales_of_blocks);
     tcase_add_test(t, scales_that_do_not_fit);
     tcase_add_test(t, choices);
+    tcase_add_test(t, choice_of_few_rows);
     tcase_add_test(t, kernels_of_a_problem);
     tcase_add_test(t, targets_of_a_problem);
     tcase_add_test(t, explained);
