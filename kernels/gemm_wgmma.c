@@ -113,7 +113,9 @@ static void settle(void *options, choice *c)
     if (tune->bn != 256 && tune->bn != 128 && (tune->bn != 64 || o->swiglu))
         REFUSE(c, ".bn is %d: %s", tune->bn, o->swiglu ? "of .swiglu 256 or 128" : "256, 128 or 64");
     if (tune->bm < 8 * cluster_of(o) || tune->bm > 256 || tune->bm % (8 * cluster_of(o)))
-        REFUSE(c, ".bm is %d: a multiple of %d, up to 256", tune->bm, 8 * cluster_of(o));
+        REFUSE(c, ".bm is %d: a multiple of %d%s, up to 256", tune->bm, 8 * cluster_of(o), cluster_of(o) > 1 ? ", as .cluster is 2" : "");
+    if (t == SETT_I8 && tune->bm > 32 && tune->bm % 16)
+        REFUSE(c, ".bm is %d: of i8 8, 24, or a multiple of 16", tune->bm);
     if (*c->why)
         return;
     if (sums_of(o) > most_sums(o))

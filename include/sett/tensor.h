@@ -84,7 +84,8 @@ SETT_API sett_tensor *sett_make_smem_tensor_at(
  *     sett_layout *l = sett_make_layout(b, T(M, K), T(LA, 1));
  *     sett_tensor *A = sett_make_gmem_tensor(b, SETT_BF16, sett_at(P, batch), l, 16);
  *
- * Symbols that no argument's layout names, as M, K and LA here, are arguments behind all others. */
+ * Symbols that no argument's layout names, as M, K and LA here, are integers behind all arguments, in the
+ * order in which they are declared: with them stand those before the last of them that a layout names. */
 typedef struct sett_gmem_options {
     size_t size;
     int align;

@@ -128,17 +128,22 @@ static int by_address(const objects *all, uintptr_t address)
     return -1;
 }
 
+/* The one of that name; -1: there is none, or there are several, of which nobody here knows the one that is meant. */
 static int by_name(const objects *all, const char *name)
 {
+    int found = -1;
     for (int i = 0; *name && i < all->n; i++)
-        if (!strcmp(all->at[i].file, name) || !strcmp(all->at[i].soname, name))
-            return i;
-    return -1;
+        if (!strcmp(all->at[i].file, name) || !strcmp(all->at[i].soname, name)) {
+            if (found >= 0)
+                return -1;
+            found = i;
+        }
+    return found;
 }
 
 static bool is_c_library(const char *name)
 {
-    static const char *const parts[] = {"libc.", "libm.", "libdl.", "libpthread.", "librt.", "ld-linux", "ld-musl", "libgcc_s.", "libstdc++."};
+    static const char *const parts[] = {"libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "libgcc_s.so", "libstdc++.so", "libc.musl-", "ld-linux", "ld-musl-"};
     for (size_t i = 0; i < SETT__COUNT(parts); i++)
         if (!strncmp(name, parts[i], strlen(parts[i])))
             return true;

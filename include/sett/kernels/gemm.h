@@ -214,6 +214,9 @@ typedef sett_val *(*sett_gemm_epilogue)(const sett_epilogue_tile *, sett_val *su
  * extents are theirs too, they have its symbols: sett_sym(b, "M"), "N", "K". .div may be left out, or be
  * any: N becomes a multiple of 16 bytes of .c. Other symbols have other names than LA, LB, LC and LR, the
  * product's strides.
+ * A tile may reach past M and N. The sums there are anything, NaN too, and C does not get what becomes of
+ * them: an epilogue that adds, compares or stores values by itself, as a largest one, takes those inside
+ * alone, by the coordinates of its part (sett_epilogue_partition).
  * An epilogue that gives NULL, or a value of another shape than `sums`, is SETT_E_ARGUMENT at this call's
  * line. */
 SETT_API void sett_gemm_wgmma_with_at(

@@ -50,8 +50,8 @@ typedef struct sett_weights {
  * cannot be, by its name. */
 SETT_API sett_status sett_product_weights_bytes(
     const sett_weights *, size_t *packed_bytes, size_t *scales_bytes, sett_error *or_null);
-/* Packs. zeros: NULL without .zeros. Rows past N have bits of 0; past K, weights
- * are the code nearest to the zero point, which is finite times any finite scale. */
+/* Packs. zeros: NULL without .zeros. Rows past N and weights past K have bits of 0;
+ * no product counts them, whatever their scale is. */
 SETT_API sett_status sett_product_pack_weights(const sett_weights *, const void *weights, const void *scales,
     const void *zeros, void *packed, void *packed_scales, sett_error *or_null);
 
