@@ -239,6 +239,27 @@ START_TEST(identities)
 }
 END_TEST
 
+/* An object needs another one by its name, which a second one has too: nobody here knows which is meant. */
+START_TEST(needs_with_two_answers)
+{
+    sett__identity last = {0};
+    sett__digest build;
+    uint64_t at;
+    char from[4096], command[9000];
+    void *needing = family_body("test-family-needing.so");
+    ck_assert(sett__identity_of(&last, needing, &build, &at));
+    ck_assert(sett__beside("test-family.so", from, sizeof from));
+    snprintf(command, sizeof command, "cp %s %s", from, in_root("test-family.so"));
+    ck_assert_int_eq(system(command), 0);
+    void *second = dlopen(in_root("test-family.so"), RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(second != NULL, "%s", dlerror());
+    last = (sett__identity){0};
+    ck_assert(!sett__identity_of(&last, needing, &build, &at));
+    ck_assert_int_eq(dlclose(second), 0);
+    ck_assert(sett__identity_of(&last, needing, &build, &at));
+}
+END_TEST
+
 /* Each member that is in the key, and each that is not. */
 START_TEST(options_of_an_alias)
 {
@@ -679,5 +700,5 @@ START_TEST(merged_tables)
 }
 END_TEST
 
-SUITE_IN_ROOT(alias, a_folder, a_pack, two_processes, threads, another_build, identities, options_of_an_alias, who_records, without_its_entry, another_target, rows,
+SUITE_IN_ROOT(alias, a_folder, a_pack, two_processes, threads, another_build, identities, needs_with_two_answers, options_of_an_alias, who_records, without_its_entry, another_target, rows,
     damaged_rows, damage_is_logged, writers_at_once, failing_calls, foreign_files, folders, damaged_tables, signed_tables, merged_tables)
