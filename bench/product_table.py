@@ -16,11 +16,13 @@ MOST = 8  # configurations that one product chooses among
 
 # Options of a kernel's tuning, by name. "family" is which kernel, gemm_wgmma where it is left out. "shares" is how a launch deals K tiles to
 # the clusters that run at once (.stream_k): "whole", none; "split", each tile to as many as there is room for; "two", those of the last two rounds.
-# Those that sett_product chooses among.
+# Those that are worth a sweep; kernels/product_choice.c has those that sett_product chooses among.
 TILES = tuple({"bm": bm, "bn": bn, "cluster": cluster} for bm, bn, cluster in (
     (16, 64, 1), (32, 64, 1), (48, 64, 1), (64, 64, 1), (48, 128, 1), (64, 128, 1), (80, 128, 1), (96, 128, 1), (64, 256, 1), (96, 256, 1), (112, 128, 1), (128, 128, 1), (128, 128, 2), (144, 128, 1), (160, 128, 1), (160, 128, 2),
     (192, 128, 2), (256, 128, 2)))
 CONFIGS = tuple(tile | {"shares": shares} for tile in TILES for shares in ("whole", "split", "two")) + ({"bm": 128, "bn": 128, "cluster": 1, "ping_pong": 1},)
+# Rows of a tile that is never too high; how many times as high as M is much too high; a small tile, and how many rounds of those are too many; K tiles of
+# a share at least.
 LOW, HIGH, SMALL, ROUNDS, LEAST = 32, 2, 128 * 128, 6, 4
 
 

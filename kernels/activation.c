@@ -52,8 +52,9 @@ static sett_val *reciprocal(sett_val *x)
     return sett_fma(r, sett_mul(e, e), r);
 }
 
-/* x / (1 + t) of positive x, and of others x t / (1 + t): |x| is `size`, t at most 1. No difference of numbers that are near each other is in it. */
-static sett_val *shared_out(sett_val *x, sett_val *size, sett_val *t)
+/* x times the logistic function of u, which has x's sign: x / (1 + t) where x is positive, and else x t / (1 + t). size is |x|, t is exp(-|u|). As one formula
+ * it is max(x, 0) - |x| t / (1 + t), which loses no digits: one of the two terms is 0, or the second is at most half of the first. */
+static sett_val *times_logistic(sett_val *x, sett_val *size, sett_val *t)
 {
     return sett_fma(sett_neg(size), sett_mul(t, reciprocal(sett_add(t, 1.0))), sett_max(x, 0.0));
 }
@@ -62,7 +63,7 @@ sett_val *sett__silu(sett_val *x)
 {
     const double most = 88;
     sett_val *size = size_of(x, most);
-    return shared_out(x, size, power(size, sett_arg_f(-LOG2_E), 0));
+    return times_logistic(x, size, power(size, sett_arg_f(-LOG2_E), 0));
 }
 
 /* (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)) */
@@ -70,7 +71,7 @@ sett_val *sett__gelu_tanh(sett_val *x)
 {
     const double by = -2 * 0.79788456080286536 * LOG2_E, most = 10.03;
     sett_val *size = size_of(x, most);
-    return shared_out(x, size, power(size, SETT_A(sett_fma(sett_mul(size, size), by * 0.044715, by)), 0));
+    return times_logistic(x, size, power(size, SETT_A(sett_fma(sett_mul(size, size), by * 0.044715, by)), 0));
 }
 
 /* erf is -1 from there on, and an infinite x would be multiplied by 0. */

@@ -48,9 +48,9 @@ typedef struct product {
     epilogue_options of;
 } product;
 
-/* A parameter (rows,cols), or (rows,cols,L), of which one mode is contiguous. Rows lie as far apart as the symbol L and its name says,
- * batches as far as that and "2": A is (M,K,L):(LA,1,LA2). Of an array of pointers the parameter is (L), and what is given the (rows,cols)
- * at one of its addresses, which is read here: behind sett__begin(). */
+/* Declares a parameter (rows,cols), or (rows,cols,L) in a batch, of which one mode is contiguous, and gives its tensor. The stride of rows is a symbol, "L" and
+ * the name; that of batches has a "2" behind: A is (M,K,L):(LA,1,LA2). For an array of pointers it declares the parameter (L) of addresses, loads the
+ * address of this block's batch, and gives the (rows,cols) there: the call then stands behind sett__begin(). */
 sett_tensor *sett__operand(const product *, const char *name, sett_dtype, int align, sett_val *rows, sett_val *cols, sett_major);
 
 /* The type of BIAS and AUX, by that of C. */

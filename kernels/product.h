@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include <sett/kernels/product.h>
 
-enum { PRODUCT_TILES = SETT_PRODUCT_KERNELS, PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */,
+enum { PRODUCT_LEFT_BYTES = 4096 /* of a workspace, before its sums */, PRODUCT_FEW = 8 /* rows, of sett_gemm_few_rows */, PRODUCT_FEW_PACKED = 2 /* of sett_gemm_mixed, beside tiles of sett_gemm_wgmma */,
     PRODUCT_COUNTED = INT32_MAX - 65535 /* tiles of a launch: sett/scheduler.h */ };
 
 /* Tiles of 128, which scales of blocks are of. */
@@ -70,7 +70,7 @@ typedef struct product_facts {
         int bm, bn, columns; /* rows of A, of B; columns of D, of a block */
         int cluster;         /* blocks beside each other, which share A */
         bool ping_pong;      /* its stores take no time, and K is not dealt */
-    } tile[PRODUCT_TILES];
+    } tile[SETT_PRODUCT_KERNELS];
 } product_facts;
 
 /* What a run takes: a kernel by its number; its tiles, counted in clusters; how many clusters run, and how many of the tiles are streamed to them. */

@@ -7,18 +7,18 @@
 
 /* What the model knows besides the device: fitted to the times of bench/products.py sweep, of bf16 on an H200, in cycles of a multiprocessor.
  * Tensor cores slow down by power as more of them work: by POWER where all do. */
-static const double LAUNCH_US = 2.74, TENSOR = 1.46, POWER = 0.78, SLOWER = 0.18 /* of what is not the bound */, K_TILE = 157, K_TILE_ROW = 0.69 /* of A and B, at least */, TILE = 175, TILE_EACH = 0.0332 /* a sum */, TILE_OF_TWO = 57 /* more of a cluster of two */,
+static const double LAUNCH_US = 2.74, TENSOR = 1.46, POWER = 0.78, SLOWER = 0.18 /* of what is not the bound */, K_TILE = 157, K_TILE_ROW = 0.69 /* of A and B, at least */, TILE = 175, TILE_EACH = 0.0332 /* a sum */,
                     MEET = 4340, MEET_EACH = 0.106 /* a sum */, OVERLAP = 0.213, NARROW = 0.955 /* of the time of tiles of 64 columns */, FEW_READ = 0.95 /* of the speed of memory */, FEW_BLOCK = 11.6 /* bytes a cycle, of a block of few rows of B at most */, SURER = 1.1 /* how much longer few rows take before a tile is taken */, DECODE = 1.5 /* of a row of packed weights and a K tile, by 3 instructions a weight */;
-/* How much longer a row of a K tile takes to come from L2 where rows lie at odd multiples of 16 bytes, of 32, of 64, than at multiples of 128:
- * most of those rows lie in two lines. */
-static const double STRADDLE[] = {1.91, 1.54, 1, 1};
-enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256, EVEN = 64 /* bytes: rows at multiples of it do not straddle lines of L2 more than half of the time */ };
+/* How much longer a row of a K tile takes to load where rows lie at odd multiples of 16 bytes, and of 32, than at multiples of 64, as most of those
+ * pieces of rows lie in two lines of L2. */
+static const double STRADDLE[] = {1.91, 1.54};
+enum { SIDE = 8 /* tiles of the same rows of B that are streamed side by side, at most */, LEAST = 4 /* K tiles of a share */, FEW = 64, FEW_PACKED = 256, EVEN = 64 /* bytes */ };
 
 /* Eight tiles that together come nearest to the best of all, over products of models and drawn ones on an H200, where rows of A and B lie at multiples of
  * 64 bytes, and where they do not. The first one is left out where few rows have a kernel of their own. */
 static const struct product_tile usual[] = {{16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}};
 static const struct product_tile straddling[] = {{48, 64, 64, 1, false}, {16, 64, 64, 1, false}, {32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {80, 128, 128, 1, false}, {112, 128, 128, 1, false}, {160, 128, 128, 2, false}, {192, 128, 128, 2, false}};
-/* Of groups, which have no kernel of few rows: one more. */
+/* Of groups. They have no kernel of few rows, so that there is room for one tile more: 112 rows, as their rows are any. */
 static const struct product_tile of_groups[] = {{32, 64, 64, 1, false}, {64, 64, 64, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}};
 /* Of packed weights, chosen without a sweep: what counts is few instructions beside those that decode a weight. */
 static const struct product_tile packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {160, 128, 128, 1, false}};
@@ -52,8 +52,8 @@ static int64_t ceil_div(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
-/* Tiles above each other of one batch. Rows of uneven ones are spread about their mean as routes that are drawn at random leave them, by its root:
- * a tile is one more where rows reach below the ones before it, which is likely by the logistic curve that is nearest to the normal one. */
+/* How many tiles one batch has along M, in the mean. The rows of uneven batches are normally distributed about m, with the standard deviation sqrt(m), as routes
+ * that are drawn at random leave them. Tile j is there where a batch has more than j bm rows; the logistic function of 1.702 x is near that probability. */
 static double tiles_high(const product_facts *f, const struct product_tile *t, int64_t m)
 {
     enum { FAR = 4 /* standard deviations */ };
@@ -93,10 +93,10 @@ bool sett__product_countable(const product_facts *f)
     return i < f->n_tiles;
 }
 
-/* How much longer than from multiples of 128 bytes. */
+/* How much longer than at multiples of 64 bytes. */
 static double straddle(int64_t bytes)
 {
-    return STRADDLE[bytes % LINE == 0 ? 3 : bytes % 64 == 0 ? 2 : bytes % 32 == 0 ? 1 : 0];
+    return bytes % EVEN ? STRADDLE[bytes % (EVEN / 2) == 0] : 1;
 }
 
 /* Cycles of a K tile of m rows, where so many multiprocessors are at work. Boxes of A's rows that lie outside are not loaded. */
@@ -117,7 +117,7 @@ double sett__product_us(const product_facts *f, const product_way *w, int64_t m)
     const double rounds = (double)ceil_div(w->tiles - w->streamed, w->workers), k_tiles = rounds * (double)f->k_tiles + share;
     const double active = t->cluster * (double)w->tiles * (double)f->k_tiles / k_tiles, others = most(0, (double)(teams * together) / most((double)w->streamed, 1) - 1);
     const double meet = w->streamed ? TILE + MEET + MEET_EACH * t->bm * t->bn * (1 + others) : 0;
-    const double k_cycles = k_tile_cycles(f, t, m, active), tile = TILE + TILE_EACH * t->bm * t->bn + (t->cluster > 1 ? TILE_OF_TWO : 0), ways_out = t->ping_pong ? tile + (rounds - 1) * most(0, tile - (double)f->k_tiles * k_cycles) : rounds * tile, compute = k_tiles * k_cycles + ways_out + meet;
+    const double k_cycles = k_tile_cycles(f, t, m, active), tile = TILE + TILE_EACH * t->bm * t->bn, ways_out = t->ping_pong ? tile + (rounds - 1) * most(0, tile - (double)f->k_tiles * k_cycles) : rounds * tile, compute = k_tiles * k_cycles + ways_out + meet;
     const double memory = ((double)f->bytes_b + (double)m * (double)(f->bytes_a + f->bytes_d)) / f->device->memory;
     const double longer = most(compute, memory), shorter = least(compute, memory);
     const double us = LAUNCH_US + (longer + OVERLAP * shorter * shorter / longer) / f->device->mhz;

@@ -76,8 +76,8 @@ SETT_API sett_tensor *sett_make_smem_tensor_at(
 /* Global memory at an address that the kernel has, a Uint64: of an array of pointers, say, or of a table of
  * pages. shape is a shape (compact, mode 0 fastest) or a layout, of integers, symbols and values.
  * align: in bytes, a power of two up to 65536; 0: an element's. The caller promises that the address is a
- * multiple of it. No launch can check it, nor what is there: on a GPU it is the caller's word. The CPU engine
- * checks it at each access, and that this stays inside of the memory of sett_alloc that the address is in.
+ * multiple of it, and that the memory is there; a launch cannot check either. The CPU engine checks the
+ * alignment at each access, and that the access stays inside of the allocation (sett_alloc) of the address.
  * Offsets have 64 bits. No tensor map can be made of such a tensor (tma.h).
  *
  *     sett_tensor *P = sett_param(b, "P", SETT_U64, sett_make_layout(b, L));     addresses of L matrices

@@ -381,11 +381,12 @@ static bool check_step(const sett__ctx *c, const sett_pipeline_state *s, sett_pi
     return true;
 }
 
-static void acquire(const sett__ctx *c, sett_pipeline_state *s, sett_val *token)
+/* bytes: of tma_async, that the stage expects; SETT__NONE: .tx_bytes. */
+static void acquire(const sett__ctx *c, sett_pipeline_state *s, sett_val *token, uint32_t bytes)
 {
     wait_unless(c, s, SETT__EMPTY, token);
     if (s->pipe->kind == SETT_PIPELINE_TMA_ASYNC)
-        expect(c, s, number(c, s->pipe->tx_bytes)->id);
+        expect(c, s, bytes == SETT__NONE ? number(c, s->pipe->tx_bytes)->id : bytes);
     owe_tail(c, s);
 }
 
@@ -396,7 +397,7 @@ static void do_step(const sett__ctx *c, sett_pipeline_state *s, sett_pipeline_st
         return;
     }
     switch (step) {
-    case SETT_PIPELINE_ACQUIRE: acquire(c, s, token); break;
+    case SETT_PIPELINE_ACQUIRE: acquire(c, s, token, SETT__NONE); break;
     case SETT_PIPELINE_COMMIT: commit(c, s); break;
     case SETT_PIPELINE_TAIL: tail(c, s); break;
     case SETT_PIPELINE_RELEASE: arrive(c, s); break;
@@ -432,11 +433,8 @@ void sett_producer_acquire_tx_at(sett_site site, sett_pipeline_state *s, sett_ar
     SETT__FAIL_IF(c.b, site, c.func, s->pipe->kind != SETT_PIPELINE_TMA_ASYNC, , SETT_E_ARGUMENT, "nothing expects bytes of %s: sett_producer_acquire", made_at(s->pipe, made, sizeof made));
     SETT__FAIL_IF(c.b, site, c.func, bytes.kind == SETT_INT && (bytes.u.i < 0 || bytes.u.i > s->pipe->tx_bytes), , SETT_E_RANGE, "%lld bytes: 0 to %lld, the .tx_bytes of %s", (long long)bytes.u.i,
         (long long)s->pipe->tx_bytes, made_at(s->pipe, made, sizeof made));
-    if (!sett__int_operand(&c, bytes, "the number of bytes", &n))
-        return;
-    wait_unless(&c, s, SETT__EMPTY, NULL);
-    expect(&c, s, n);
-    owe_tail(&c, s);
+    if (sett__int_operand(&c, bytes, "the number of bytes", &n))
+        acquire(&c, s, NULL, n);
 }
 
 /* Its stage now, as a state of its own. */

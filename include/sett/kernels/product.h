@@ -92,8 +92,8 @@ typedef struct sett_product_problem {
                         * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .bias, .amax of
                         * rows, sums and maxima. Several may be equal, but of what is written. Those of
                         * matrices are multiples of .align, by the caller's word. Without .batch_a ...,
-                        * .grouped, .block_scales and packed weights. Kernels are sett_gemm_mma's on every
-                        * target, as the host makes tensor maps, of addresses that it knows */
+                        * .grouped, .block_scales and packed weights. Every target takes sett_gemm_mma: the
+                        * host makes tensor maps, and it does not know these addresses */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
