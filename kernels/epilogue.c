@@ -285,9 +285,9 @@ static sett_val *activated(const terms *s, sett_val *x)
     case SETT_ACTIVATION_RELU:
         return sett_max(x, 0.0);
     case SETT_ACTIVATION_GELU:
-        return sett__gelu(x, s->of.c == SETT_F32);
+        return sett__gelu(x, s->of.c);
     case SETT_ACTIVATION_GELU_TANH:
-        return sett__gelu_tanh(x);
+        return sett__gelu_tanh(x, s->of.c);
     case SETT_ACTIVATION_SILU:
         return sett__silu(x);
     default:

@@ -4,15 +4,17 @@
 #include "kernels/activation.h"
 #include "tests/rig/kernels_rig.h"
 
-static sett_val *gelu(sett_val *x)
-{
-    return sett__gelu(x, false);
-}
-
-static sett_val *precise_gelu(sett_val *x)
-{
-    return sett__gelu(x, true);
-}
+#define OF(name_, d_) \
+    static sett_val *name_##_##d_(sett_val *x) \
+    { \
+        return sett__##name_(x, SETT_##d_); \
+    }
+OF(gelu, F32)
+OF(gelu, F16)
+OF(gelu, BF16)
+OF(gelu_tanh, F32)
+OF(gelu_tanh, F16)
+OF(gelu_tanh, F8E4M3FN)
 
 /* ---- the truth ------------------------------------------------------------------------------------------------------- */
 static long double true_silu(long double x)
@@ -38,22 +40,28 @@ static long double near_silu(long double x, long double want)
     return x < -87 ? 0x1p-119L : fabsl(want) * (x < 0 ? 5 + fabsl(x) / 2 : 5) * 0x1p-24L + 0x1p-149L;
 }
 
-static long double near_gelu(long double x, long double want)
-{
-    (void)want;
-    return fabsl(x) * 0x1p-23L + 0x1p-149L;
-}
-
-static long double near_precise_gelu(long double x, long double want)
+static long double near_f32(long double x, long double want)
 {
     (void)want;
     return fabsl(x) * 5 * 0x1p-24L + 0x1p-149L;
 }
 
-static long double near_gelu_tanh(long double x, long double want)
+static long double near_tanh_f32(long double x, long double want)
 {
     (void)want;
     return fabsl(x) * 0x1p-22L + 0x1p-149L;
+}
+
+static long double near_f16(long double x, long double want)
+{
+    (void)want;
+    return fabsl(x) * 0x1p-16L + 0x1p-149L;
+}
+
+static long double near_8_bits(long double x, long double want)
+{
+    (void)want;
+    return fabsl(x) * 0x1p-13L + 0x1p-149L;
 }
 
 static long double near_tanh(long double x, long double want)
@@ -66,8 +74,9 @@ static const struct function {
     const char *name;
     sett_val *(*of)(sett_val *);
     long double (*truth)(long double), (*off)(long double x, long double want);
-} functions[] = {{"silu", sett__silu, true_silu, near_silu}, {"gelu", gelu, true_gelu, near_gelu}, {"precise gelu", precise_gelu, true_gelu, near_precise_gelu},
-    {"gelu_tanh", sett__gelu_tanh, true_gelu_tanh, near_gelu_tanh}, {"quick tanh", sett__quick_tanh, tanhl, near_tanh}};
+} functions[] = {{"silu", sett__silu, true_silu, near_silu}, {"gelu of f32", gelu_F32, true_gelu, near_f32}, {"gelu of f16", gelu_F16, true_gelu, near_f16}, {"gelu of bf16", gelu_BF16, true_gelu, near_8_bits},
+    {"gelu_tanh of f32", gelu_tanh_F32, true_gelu_tanh, near_tanh_f32}, {"gelu_tanh of f16", gelu_tanh_F16, true_gelu_tanh, near_f16}, {"gelu_tanh of e4m3", gelu_tanh_F8E4M3FN, true_gelu_tanh, near_8_bits},
+    {"quick tanh", sett__quick_tanh, tanhl, near_tanh}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions, THREADS = 128, EACH = 8, WHOLE = THREADS * EACH };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------------- */
@@ -101,7 +110,7 @@ static float float_of(uint32_t bits)
 /* All numbers of f16 and bf16, every 4099th of Float32, and what lies at edges; then zeros. */
 enum { STEP = 4099, HALVES = 1 << 16 };
 static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149f, -0x1p-149f, -87, -87.5f, -88, -88.5f, -104, 88, 89, 13, -13, -12.95f, -12.99f, -13.5f,
-    10.03f, -10.03f, -10, -10.05f, -16, -15.99f, -5.75f, 1e19f, -1e19f, 1e13f, -1e13f};
+    3.75f, -3.75f, -4.25f, -4.3125f, 10.03f, -10.03f, -10, -10.05f, -16, -15.99f, -5.75f, 1e19f, -1e19f, 1e13f, -1e13f};
 static size_t all_of(float *to)
 {
     size_t n = 0;

@@ -250,7 +250,7 @@ static bounded inner_of(const problem *p, const tensor x[OPERANDS], size_t row, 
 static bounded outer_of(const problem *p, const tensor x[OPERANDS], bounded v, size_t row, size_t col, size_t batch)
 {
     if (p->t.activation)
-        v = (bounded){activation_of(p->t.activation, v.x), v.off * 1.13 + fabs(v.x) * 0x1p-20};
+        v = (bounded){activation_of(p->t.activation, v.x), v.off * 1.13 + fabs(v.x) * (p->c == SETT_F32 || p->t.activation == SETT_ACTIVATION_SILU ? 0x1p-20 : p->c == SETT_F16 ? 0x1p-16 : 0x1p-13)};
     if (p->residual) {
         const double r_of = value_at(&x[R], row, col, batch) * (p->t.beta ? beta : 1);
         v = (bounded){v.x + r_of, v.off + (fabs(v.x) + fabs(r_of)) * f32};
