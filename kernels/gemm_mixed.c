@@ -35,7 +35,7 @@ static void choose(sett_gemm_mixed_options *o)
 
 static epilogue_options epilogue_of(const sett_gemm_mixed_options *o)
 {
-    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = SETT_F32, .c = o->c};
+    return (epilogue_options){.named = &o->terms, .narrow = "sett_gemm_mixed", .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = SETT_F32, .c = o->c};
 }
 
 static void settle(void *options, choice *c)

@@ -59,7 +59,9 @@ static void check_types(sett_product_problem *p, choice *c)
 const char *sett__product_needs_tma(const sett_product_problem *p)
 {
     static const char *const grouped[] = {NULL, ".grouped is contiguous", ".grouped is masked"};
-    return p->block_scales ? ".block_scales is 1" : grouped[p->grouped];
+    if (p->block_scales || p->grouped)
+        return p->block_scales ? ".block_scales is 1" : grouped[p->grouped];
+    return in_blocks(&p->terms) && sett__product_packed_bits(p) ? ".quantise is 2, of packed weights" : NULL; /* sett_gemm_mixed has no blocks of 128 columns */
 }
 
 static void check_groups(const sett_product_problem *p, choice *c)
@@ -258,6 +260,8 @@ bool sett__product_streams(const sett_product_problem *p)
 /* What sett_gemm_few_rows takes, on any target. */
 bool sett__product_takes_few(const sett_product_problem *p)
 {
+    if (in_blocks(&p->terms))
+        return false;
     if (sett__product_packed_bits(p)) /* only beside tiles, which take less */
         return sett__product_takes_tma(p, "sm_90a") && !p->batch_invariant;
     const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32 && !p->block_scales, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;

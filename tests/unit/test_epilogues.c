@@ -133,14 +133,24 @@ typedef struct problem {
     size_t m, n, k, l;
     int fma; /* sett_gemm_mma of f32 */
     int blocks; /* sett_gemm_wgmma of fp8 with scales of blocks, of ones; K is at most 128 */
+    struct {
+        int bm, bn, warps, ping_pong, cluster;
+    } tile; /* 0: a usual one */
 } problem;
-enum { A, B, R, C, SA, SB, S, BIAS, AUX, AMAX, QS, ROWSUM, COLSUM, ROWMAX, COLMAX, OPERANDS };
+enum { A, B, R, C, SA, SB, S, BIAS, AUX, AMAX, QS, SD, ROWSUM, COLSUM, ROWMAX, COLMAX, OPERANDS };
 enum { MMA, WGMMA, FEW, KERNELS };
 static const double alpha = 0.625, scale = 1.5, cap = 2.75, beta = -0.375, low = -0.6875, high = 1.3125;
 
 static double quantum_of(const problem *p)
 {
     return p->c == SETT_I8 ? 19.0 : 52.0;
+}
+
+/* Of .quantise 2: columns with a scale of their own. */
+enum { BLOCK = 128 };
+static size_t blocks_of(const problem *p)
+{
+    return (p->n + BLOCK - 1) / BLOCK;
 }
 
 static sett_dtype beside(sett_dtype c)
@@ -162,6 +172,8 @@ static void make_operands(const problem *p, tensor x[OPERANDS])
     const bool by_rows = p->t.amax == 2;
     x[AMAX] = make_tensor(SETT_F32, by_rows ? p->m : 1, 1, by_rows ? p->l : 1, true), memset(x[AMAX].host, 0, size_of(&x[AMAX])), send(&x[AMAX]);
     x[QS] = make_tensor(SETT_F32, 1, 1, 1, true), set_element(SETT_F32, x[QS].host, quantum_of(p)), send(&x[QS]);
+    x[SD] = make_tensor(SETT_F32, blocks_of(p), p->m, p->l, false), send(&x[SD]); /* a row for each block of columns */
+    x[SD].buf.shape[0] = (int64_t)p->m, x[SD].buf.shape[1] = (int64_t)blocks_of(p), x[SD].buf.stride[0] = 1, x[SD].buf.stride[1] = (int64_t)x[SD].apart;
     for (int i = ROWSUM; i <= COLMAX; i++) {
         x[i] = make_tensor(SETT_F32, i == ROWSUM || i == ROWMAX ? p->m : p->n, 1, p->l, true);
         for (size_t k = 0; k < x[i].rows * x[i].batches; k++)
@@ -293,16 +305,37 @@ static void check_along(const problem *p, tensor x[OPERANDS], int i)
     }
 }
 
+/* .quantise 2: of a row's block the greatest, G, over the type's is its scale, and C is x G's inverse times that. */
+static void check_block(const problem *p, const tensor x[OPERANDS], size_t row, size_t block, size_t batch)
+{
+    const double greatest = rounding_of(p->c).high;
+    bounded v[BLOCK], most = {1e-12, 0};
+    const size_t first = block * BLOCK, n = first + BLOCK < p->n ? BLOCK : p->n - first;
+    for (size_t i = 0; i < n; i++) {
+        v[i] = outer_of(p, x, inner_of(p, x, row, first + i, batch), row, first + i, batch);
+        most.x = fmax(most.x, fabs(v[i].x)), most.off = fmax(most.off, v[i].off);
+    }
+    check_near(p, "SD", SETT_F32, value_at(&x[SD], block, row, batch), step(most.x / greatest, most, 1 / greatest, f32), row, block);
+    const double by = greatest / most.x;
+    for (size_t i = 0; i < n && most.off < most.x / 8; i++) {
+        const bounded want = {v[i].x * by, v[i].off * by + fabs(v[i].x) * by * (most.off / most.x * 2 + 2 * f32)};
+        check_near(p, "C", p->c, value_at(&x[C], row, first + i, batch), want, row, first + i);
+    }
+}
+
 static void check_results(const problem *p, tensor x[OPERANDS])
 {
     double most[256] = {0}, off = 0;
-    receive(&x[C]), receive(&x[AUX]), receive(&x[AMAX]);
+    receive(&x[C]), receive(&x[AUX]), receive(&x[AMAX]), receive(&x[SD]);
+    for (size_t i = 0; i < p->m * blocks_of(p) * p->l && p->t.quantise == 2; i++)
+        check_block(p, x, i % p->m, i / p->m % blocks_of(p), i / p->m / blocks_of(p));
     for (size_t i = 0; i < p->m * p->n * p->l; i++) {
         const size_t row = i % p->m, col = i / p->m % p->n, batch = i / p->m / p->n, slot = p->t.amax == 2 ? row + batch * p->m : 0;
         const bounded in = inner_of(p, x, row, col, batch), v = outer_of(p, x, in, row, col, batch);
         if (p->t.aux)
             check_near(p, "AUX", x[AUX].t, value_at(&x[AUX], row, col, batch), in, row, col);
-        check_near(p, "C", p->c, value_at(&x[C], row, col, batch), p->t.quantise ? step(v.x * quantum_of(p), v, quantum_of(p), f32) : v, row, col);
+        if (p->t.quantise < 2)
+            check_near(p, "C", p->c, value_at(&x[C], row, col, batch), p->t.quantise ? step(v.x * quantum_of(p), v, quantum_of(p), f32) : v, row, col);
         most[slot] = fmax(most[slot], fabs(v.x)), off = fmax(off, v.off);
     }
     for (size_t i = 0; i < x[AMAX].rows * x[AMAX].batches && p->t.amax; i++)
@@ -310,7 +343,7 @@ static void check_results(const problem *p, tensor x[OPERANDS])
     for (int i = ROWSUM; i <= COLMAX; i++)
         if (is_told(p, i))
             check_along(p, x, i);
-    check_between(&x[C], "C"), check_between(&x[AUX], "AUX");
+    check_between(&x[C], "C"), check_between(&x[AUX], "AUX"), check_between(&x[SD], "SD");
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
@@ -340,13 +373,13 @@ static const struct {
 static sett_gemm_mma_options mma_options(const problem *p)
 {
     return (sett_gemm_mma_options){.size = sizeof(sett_gemm_mma_options), .dtype = p->dtype, .c = p->c, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .batched = p->l > 1,
-        .terms = p->t, .align_c = 16, .tuning = {.bm = p->fma ? 64 : 32, .bn = p->swiglu || p->fma ? 128 : 64}};
+        .terms = p->t, .align_c = 16, .tuning = {.bm = p->tile.bm ? p->tile.bm : p->fma ? 64 : 32, .bn = p->tile.bn ? p->tile.bn : p->swiglu || p->fma ? 128 : 64, .warps = p->tile.warps}};
 }
 
 static sett_gemm_wgmma_options wgmma_options(const problem *p)
 {
     return (sett_gemm_wgmma_options){.size = sizeof(sett_gemm_wgmma_options), .dtype = p->dtype, .c = p->c, .scaled = p->scaled, .residual = p->residual, .swiglu = p->swiglu, .terms = p->t,
-        .block_scales = p->blocks, .tuning = {.bm = p->blocks ? 128 : 48, .bn = p->swiglu || p->blocks ? 128 : 64, .clusters = 3}};
+        .block_scales = p->blocks, .tuning = {.bm = p->tile.bm ? p->tile.bm : p->blocks ? 128 : 48, .bn = p->tile.bn ? p->tile.bn : p->swiglu || p->blocks ? 128 : 64, .clusters = 3, .ping_pong = p->tile.ping_pong, .cluster = p->tile.cluster}};
 }
 
 static sett_gemm_few_rows_options few_options(const problem *p)
@@ -401,7 +434,7 @@ static args args_of(const problem *p, const tensor x[OPERANDS])
     args a = {.n = 0};
     add(&a, &x[A], 1), add(&a, &x[B], 1), add(&a, &x[R], p->residual), add(&a, &x[C], 1), add(&a, &x[SA], p->scaled || p->blocks), add(&a, &x[SB], p->scaled || p->blocks);
     add_number(&a, alpha, p->t.alpha), add(&a, &x[S], p->t.scale), add(&a, &x[BIAS], p->t.bias), add_number(&a, cap, p->t.softcap), add(&a, &x[AUX], p->t.aux);
-    add_number(&a, beta, p->t.beta), add_number(&a, low, p->t.clamp), add_number(&a, high, p->t.clamp), add(&a, &x[AMAX], p->t.amax), add(&a, &x[QS], p->t.quantise);
+    add_number(&a, beta, p->t.beta), add_number(&a, low, p->t.clamp), add_number(&a, high, p->t.clamp), add(&a, &x[AMAX], p->t.amax), add(&a, &x[QS], p->t.quantise == 1), add(&a, &x[SD], p->t.quantise == 2);
     for (int i = ROWSUM; i <= COLMAX; i++)
         add(&a, &x[i], is_told(p, i));
     return a;
@@ -473,6 +506,58 @@ START_TEST(upright)
 }
 END_TEST
 
+/* ---- .quantise 2 ------------------------------------------------------------------------------------------------- */
+#define TILE(...) .tile = {__VA_ARGS__}
+#define ALL_TERMS .t = {.quantise = 2, .alpha = 1, .bias = 1, .aux = 1, .activation = SETT_ACTIVATION_RELU, .clamp = 1, .amax = 2, .row_sum = 1, .column_sum = 1, .row_max = 1, .column_max = 1}
+/* By each way in which the threads of a tile share its rows. */
+static const struct {
+    problem p;
+    int which;
+} blocks[] = {{{TILE(64, 128)}, WGMMA}, {{TILE(48, 256), .residual = 1}, WGMMA}, {{TILE(128, 128, .ping_pong = 1), ALL_TERMS}, WGMMA}, {{TILE(64, 128, .ping_pong = 1), .residual = 1}, WGMMA}, {{TILE(32, 128, .cluster = 2)}, WGMMA},
+    {{TILE(8, 128), .dtype = SETT_F16, .c = SETT_F8E5M2}, WGMMA}, {{TILE(144, 128), ALL_TERMS}, WGMMA}, {{TILE(128, 256), .swiglu = 1}, WGMMA}, {{TILE(56, 256), .swiglu = 1, .dtype = SETT_F8E4M3FN, .blocks = 1}, WGMMA},
+    {{TILE(128, 128), .dtype = SETT_F8E4M3FN, .blocks = 1, ALL_TERMS}, WGMMA}, {{TILE(64, 128), .dtype = SETT_F8E4M3FN, .blocks = 1, .residual = 1}, WGMMA}, {{TILE(96, 128), .dtype = SETT_I8, .scaled = 1, .t = {.quantise = 2, .bias = 1}}, WGMMA},
+    {{TILE(128, 256), .t = {.quantise = 2, .amax = 1}}, WGMMA}, {{TILE(40, 256, .ping_pong = 1)}, WGMMA},
+    {{TILE(32, 128)}, MMA}, {{TILE(16, 256), .dtype = SETT_F8E4M3FN, .c = SETT_F8E5M2, ALL_TERMS}, MMA}, {{TILE(64, 256, 8), .residual = 1}, MMA}, {{TILE(128, 128, 8), ALL_TERMS}, MMA}, {{TILE(64, 256), .swiglu = 1}, MMA},
+    {{TILE(16, 128), .dtype = SETT_F32, .fma = 1, ALL_TERMS}, MMA}, {{TILE(128, 128, 8), .dtype = SETT_F32, .fma = 1}, MMA}, {{TILE(64, 256, 8), .dtype = SETT_F32, .fma = 1, .residual = 1}, MMA}, {{TILE(32, 128, 1), .dtype = SETT_F32, .fma = 1}, MMA},
+    {{TILE(32, 256), .l = 3, .scaled = 1, .t = {.quantise = 2, .bias = 1}}, MMA}, {{TILE(64, 128), .dtype = SETT_I8, .t = {.quantise = 2, .scale = 1}}, MMA}, {{TILE(256, 128, 8)}, MMA}};
+
+START_TEST(of_blocks)
+{
+    static const size_t extents[][2] = {{73, 288}, {150, 144}}; /* the last block has 32 or 16 columns */
+    problem p = blocks[_i / 2].p;
+    p.dtype = p.dtype ? p.dtype : SETT_BF16, p.c = p.c ? p.c : SETT_F8E4M3FN, p.t.quantise = 2, p.l = p.l ? p.l : 1;
+    p.m = extents[_i % 2][0], p.n = extents[_i % 2][1], p.k = 40;
+    check_problem(&p, blocks[_i / 2].which);
+}
+END_TEST
+
+/* Zeros stay zeros, with the least scale; a NaN makes its block NaN, an infinity the others of its block 0; the blocks beside it have none of that. */
+START_TEST(blocks_of_no_numbers)
+{
+    problem p = {.dtype = SETT_BF16, .c = SETT_F8E5M2, .m = 40, .n = 256, .k = 16, .l = 1, .residual = 1, .t = {.quantise = 2}, TILE(32, 128)};
+    const unsigned char no_number = 0x7e, infinite = 0x7c;
+    tensor x[OPERANDS];
+    sett_kernel *k = kernel_of(&p, _i);
+    if (!k)
+        return;
+    make_operands(&p, x);
+    memset(x[A].host, 0, size_of(&x[A])), send(&x[A]);
+    memset(at_of(&x[R], 3, 128, 0), 0, 128), *at_of(&x[R], 5, 7, 0) = no_number, *at_of(&x[R], 33, 130, 0) = infinite, send(&x[R]);
+    const args a = args_of(&p, x);
+    launch(k, &a);
+    receive(&x[C]), receive(&x[SD]);
+    for (size_t col = 0; col < 256; col++) {
+        const double was = value_at(&x[R], 33, col, 0), in_nan = value_at(&x[C], 5, col, 0), in_infinite = value_at(&x[C], 33, col, 0);
+        ck_assert(isnan(in_nan) == (col < 128));
+        ck_assert(col < 128 ? fabs(in_infinite) > 0 || was == 0 : col == 130 ? isnan(in_infinite) : in_infinite == 0);
+        ck_assert(col < 128 || value_at(&x[C], 3, col, 0) == 0);
+    }
+    ck_assert_double_eq(value_at(&x[SD], 1, 3, 0), (double)(1e-12f / 57344));
+    ck_assert(isnan(value_at(&x[SD], 0, 5, 0)) && isinf(value_at(&x[SD], 1, 33, 0)) && isfinite(value_at(&x[SD], 1, 5, 0)) && isfinite(value_at(&x[SD], 0, 33, 0)));
+    drop_tensors(OPERANDS, x);
+}
+END_TEST
+
 /* ---- compositions ------------------------------------------------------------------------------------------------ */
 static uint64_t random_state;
 static int below(int n)
@@ -489,7 +574,9 @@ static problem random_problem(void)
         .row_sum = below(3) == 0, .column_sum = below(3) == 0, .row_max = below(3) == 0, .column_max = below(3) == 0};
     if (!p.swiglu)
         p.t.bias = below(2), p.t.softcap = below(2), p.t.aux = below(2), p.t.activation = (sett_activation)below(5);
-    p.t.quantise = p.c == SETT_I8 || (bytes_of(p.c) == 1 && below(2));
+    p.t.quantise = p.c == SETT_I8 || bytes_of(p.c) > 1 ? p.c == SETT_I8 : below(3);
+    if (p.t.quantise == 2)
+        p.n += 128, p.tile.bn = p.swiglu ? 256 : 128;
     return p;
 }
 
@@ -498,7 +585,7 @@ START_TEST(compositions)
     random_state = 0x9e3779b97f4a7c15u * (uint64_t)(_i + 1);
     const problem p = random_problem();
     for (int k = 0; k < KERNELS; k++)
-        if (r.stream.device == SETT_CPU || k == _i % KERNELS) /* a GPU's kernels are assembled */
+        if ((r.stream.device == SETT_CPU || k == _i % KERNELS) && (k != FEW || p.t.quantise < 2)) /* a GPU's kernels are assembled */
             check_problem(&p, k);
 }
 END_TEST
@@ -650,7 +737,9 @@ static const struct {
     {{.dtype = SETT_F16, .terms.activation = (sett_activation)5}, ".activation is 5: none, relu, gelu, gelu_tanh or silu (sett_activation)"},
     {{.dtype = SETT_F16, .residual = 1, .terms.beta = 2}, ".beta is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .terms.clamp = 2}, ".clamp is 2: from 0 to 1"},
-    {{.dtype = SETT_F16, .terms.quantise = 2}, ".quantise is 2: from 0 to 1"},
+    {{.dtype = SETT_F16, .terms.quantise = 3}, ".quantise is 3: from 0 to 2"},
+    {{.dtype = SETT_F16, .terms.quantise = 2}, ".quantise is 2: .c is f8E4M3FN or f8E5M2 then, and not f16"},
+    {{.dtype = SETT_F16, .c = SETT_I8, .terms.quantise = 2}, ".quantise is 2: .c is f8E4M3FN or f8E5M2 then, and not i8"},
     {{.dtype = SETT_F16, .terms.amax = 3}, ".amax is 3: from 0 to 2"},
     {{.dtype = SETT_F16, .terms.row_sum = 2}, ".row_sum is 2: from 0 to 1"},
     {{.dtype = SETT_F16, .terms.column_sum = -1}, ".column_sum is -1: from 0 to 1"},
@@ -673,14 +762,47 @@ static void check_wrong(sett_body body, void *options, const char *want)
 START_TEST(refused)
 {
     sett_gemm_mma_options m = bad[_i].o;
-    sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = m.dtype, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
-    sett_gemm_few_rows_options f = {.size = sizeof f, .dtype = m.dtype, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
+    sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = m.dtype, .c = m.c, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
+    sett_gemm_few_rows_options f = {.size = sizeof f, .dtype = m.dtype, .c = m.c, .swiglu = m.swiglu, .residual = m.residual, .terms = m.terms};
     void *const all[] = {&m, &w, &f};
     char want[200];
     m.size = sizeof m;
     for (int i = 0; i < KERNELS; i++) {
         snprintf(want, sizeof want, "sett_kernels_choose: %s: %s", kernels[i].name, bad[_i].why);
         check_wrong(kernels[i].body, all[i], want);
+    }
+}
+END_TEST
+
+/* Tiles without whole blocks of columns. */
+START_TEST(no_blocks)
+{
+    sett_gemm_mma_options m = {.size = sizeof m, .dtype = SETT_F16, .c = SETT_F8E4M3FN, .terms.quantise = 2, .tuning = {.bm = 32, .bn = 64}};
+    sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = SETT_F16, .c = SETT_F8E4M3FN, .terms.quantise = 2, .tuning.bn = 64};
+    sett_gemm_few_rows_options f = {.size = sizeof f, .dtype = SETT_F16, .c = SETT_F8E4M3FN, .terms.quantise = 2};
+    check_wrong(sett_gemm_mma, &m, "sett_kernels_choose: gemm_mma: .bn is 64: of .quantise 2 256 or 128, as a tile has whole blocks of 128 columns of C");
+    m.tuning.bn = 128, m.swiglu = 1;
+    check_wrong(sett_gemm_mma, &m, "sett_kernels_choose: gemm_mma: .bn is 128: of .quantise 2 and .swiglu 256, as a tile has whole blocks of 128 columns of C");
+    m.swiglu = 0, m.tuning.bm = 16, m.tuning.bn = 256, m.tuning.warps = 8, m.dtype = SETT_F32;
+    check_wrong(sett_gemm_mma, &m, "sett_kernels_choose: gemm_mma: .warps is 8: of .quantise 2 they compute at most 128 columns at once, and with .bm 16 these compute 256");
+    check_wrong(sett_gemm_wgmma, &w, "sett_kernels_choose: gemm_wgmma: .bn is 64: of .quantise 2 256 or 128, as a tile has whole blocks of 128 columns of C");
+    w.tuning.bn = 128, w.swiglu = 1;
+    check_wrong(sett_gemm_wgmma, &w, "sett_kernels_choose: gemm_wgmma: .bn is 128: of .quantise 2 and .swiglu 256, as a tile has whole blocks of 128 columns of C");
+    check_wrong(sett_gemm_few_rows, &f, "sett_kernels_choose: gemm_few_rows: .quantise is 2: 0 or 1, as a block of sett_gemm_few_rows has fewer than 128 columns");
+}
+END_TEST
+
+/* What is chosen has them. */
+START_TEST(chosen_blocks)
+{
+    static const sett_dtype types[] = {SETT_F16, SETT_F8E4M3FN, SETT_I8, SETT_F32};
+    for (int i = 0; i < 4 * 2 * 7; i++) {
+        const int swiglu = i / 4 % 2 && types[i % 4] != SETT_I8;
+        sett_gemm_mma_options m = {.size = sizeof m, .dtype = types[i % 4], .c = SETT_F8E4M3FN, .swiglu = swiglu, .terms.quantise = 2, .tuning = {.m = 1 << i / 8 * 2, .n = 4096}};
+        sett_gemm_wgmma_options w = {.size = sizeof w, .dtype = types[i % 4], .tf32 = types[i % 4] == SETT_F32, .c = SETT_F8E4M3FN, .swiglu = swiglu, .terms.quantise = 2, .tuning = {.m = i / 8 ? 1 << i / 8 * 2 : 0, .n = 4096}};
+        ck_assert_msg(!sett_kernels_choose(sett_gemm_mma, &m, "sm_89", &err) && !sett_kernels_choose(sett_gemm_wgmma, &w, "sm_90a", &err), "%s", err.text);
+        ck_assert_int_eq((m.tuning.bn >> swiglu) % 128, 0);
+        ck_assert_int_eq((w.tuning.bn >> swiglu) % 128, 0);
     }
 }
 END_TEST
@@ -722,6 +844,10 @@ Suite *epilogues_suite(void)
     tcase_add_loop_test(t, streamed, 0, 2);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, integers);
+    tcase_add_loop_test(t, of_blocks, 0, 2 * sizeof blocks / sizeof *blocks);
+    tcase_add_loop_test(t, blocks_of_no_numbers, 0, FEW);
+    tcase_add_test(t, no_blocks);
+    tcase_add_test(t, chosen_blocks);
     suite_add_tcase(s, t);
     return s;
 }

@@ -89,8 +89,8 @@ typedef struct sett_product_problem {
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
     int pointer_array; /* 1: .batch products, 1 or more, that lie anywhere, as cublasGemmBatchedEx has them.
                         * What would hold a matrix, or a vector, of every product is in a run an array on the
-                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .bias, .amax of
-                        * rows, sums and maxima. Several may be equal, but of what is written. Those of
+                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .sd, .bias, .amax
+                        * of rows, sums and maxima. Several may be equal, but of what is written. Those of
                         * matrices are multiples of .align, by the caller's word. Without .batch_a ...,
                         * .grouped, .block_scales and packed weights. Every target takes sett_gemm_mma: the
                         * host makes tensor maps, and it does not know these addresses */
@@ -144,7 +144,7 @@ typedef struct sett_product_operands {
                               * amax, and sums and maxima of rows and columns. Of .block_scales
                               * (m,ceil(K/128)):(1,ldsa) and (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as
                               * many rows more, up's */
-    const float *s, *qs;     /* of .scale and .quantise */
+    const float *s, *qs;     /* of .scale and .quantise 1 */
     const void *bias;
     void *aux;
     float *amax;
@@ -157,6 +157,9 @@ typedef struct sett_product_operands {
     int expected_m; /* of .grouped: the rows that most groups have, by which the kernel is chosen; results are
                      * right for any. 0: m, of SETT_GROUPED_CONTIGUOUS over .groups */
     const void *sw; /* of packed weights: their scales, and zero points */
+    float *sd;      /* of .quantise 2: scales of D, (m,ceil(N/128)):(1,ldsd), which are written: .sa of a
+                     * .block_scales product whose A is D and whose .ldsa is .ldsd */
+    int64_t ldsd;   /* as .ldsa */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m; an operand is missing, or is given and the problem
