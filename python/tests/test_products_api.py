@@ -181,6 +181,45 @@ class Results(Case):
         with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
             p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
 
+    def test_scales_of_a_row_and_128_columns(self):
+        m, k, n, out_n = 9, 64, 272, 48
+        a, b = some(m, k), some(n, k)
+        p, q = product(n, k, d="f8E4M3FN", quantise=2), product(out_n, n, "f8E4M3FN", d="f32", block_scales=1)
+        bits, sd = np.empty((m, n), "u1"), np.full((3, 12), np.nan, "f4").T[:m]
+        self.assertEqual(p.problem["quantise"], 2)
+        h = p(a, b, sett.view(bits, "f8E4M3FN"), sd=sd)
+        x = np.pad(exact(a, b), ((0, 0), (0, 384 - n))).reshape(m, 3, 128)
+        np.testing.assert_allclose(sd, np.abs(x).max(2) / 448, rtol=1e-5)
+        codes = np.arange(128)
+        values = np.where(codes < 8, codes * 2.0**-9, (8 + codes % 8) * 2.0 ** (codes // 8 - 10))  # of f8E4M3FN
+        eights = np.where(bits > 127, -1, 1) * values[bits & 127]
+        whole = (eights * np.repeat(sd, 128, 1)[:, :n])
+        self.assertTrue((np.abs(whole - exact(a, b)) <= np.abs(whole) / 15 + np.repeat(sd, 128, 1)[:, :n] / 500).all())
+        weights, sb, out = np.full((out_n, n), 0x38, "u1"), np.ones((1, 3), "f4"), np.empty((m, out_n), "f4")  # of ones
+        q(h, sett.view(weights, "f8E4M3FN"), out, sa=sd, sb=sb)  # both as they are
+        np.testing.assert_allclose(out, np.broadcast_to(whole.sum(1)[:, None], out.shape), rtol=1e-3, atol=1e-2)
+        takes = "and the product takes (1, S), S a multiple of 4 and at least 9, the rows of a"
+        for call, status, text in (
+            (lambda: p(a, b, h), Status.E_BIND, "sd: it is missing: the product has quantise=2"),
+            (lambda: p(a, b, h, sd=sd, qs=sb[0, :1]), Status.E_BIND, "qs: it is given, and the product is without quantise=1"),
+            (lambda: p(a, b, h, sd=np.ones((m, 3), "f4")), Status.E_SHAPE, f"sd: its strides are (3, 1), {takes}"),
+            (lambda: p(a, b, h, sd=sd[:, :2]), Status.E_SHAPE, "sd: it is 9 x 2, and the product takes 9 x 3: rows of a, ceil(N/128)"),
+            (lambda: p(a, b, h, sd=sd.astype("f2", order="K")), Status.E_DTYPE, "sd: it is of f16, and the product takes f32"),
+            (lambda: product(48, 64)(a, b[:48], sd=sd), Status.E_BIND, "sd: it is given, and the product is without quantise=2"),
+            (lambda: product(48, 64, quantise=2), Status.E_ARGUMENT, ".quantise is 2: .d is f8E4M3FN or f8E5M2 then, and not f16"),
+            (lambda: sett.Product.of(a, b, sd=sd), Status.E_ARGUMENT, "of: sd is a tensor"),
+        ):
+            with self.refused(status, text):
+                call()
+        lists = sett.Product(n, k, "f16", device=sett.CPU, engine=engine(), d="f8E4M3FN", quantise=2, batch=2, pointer_array=1, max_m=m)
+        outs, scales = [np.empty((m, n), "u1") for _ in range(2)], [np.empty((3, 12), "f4").T[:m] for _ in range(2)]
+        lists([a, a], [b, b], [sett.view(x, "f8E4M3FN") for x in outs], sd=scales)
+        for got, of in zip(outs, scales):
+            np.testing.assert_array_equal(got, bits), np.testing.assert_array_equal(of, sd)
+        wide = [np.empty((3, 16), "f4").T[:m]] * 2
+        with self.refused(Status.E_SHAPE, "sd[0]: its strides are (1, 16)"):
+            lists([a, a], [b, b], [sett.view(x, "f8E4M3FN") for x in outs], sd=wide)
+
     def test_groups(self):
         counts, n, k = np.array([5, 0, 161, 64], "i4"), 48, 64
         offsets = np.concatenate(([3], 3 + counts.cumsum())).astype("i4")  # rows 0 to 2, and the last two, are nobody's
