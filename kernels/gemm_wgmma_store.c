@@ -284,9 +284,12 @@ void sett__wgmma_store(sett_build *b, const wgmma_parts *t, const wgmma_group *g
     const sett_dtype d = o->c;
     const int mine = blocks_of_group(o), rows = rows_of_group(o);
     sett_copy_atom *move = sett__bytes_of(d) == 2 ? sett_stmatrix(b, d, each_of(o) / 2, !upright(o)) : sett_copy_universal(b, d, sett_dtype_bits(d));
-    way_out w = {.t = t, .g = g, .p = p, .r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1, rows)), .high = high_of_group(b, t, g, p), .barrier = SETT_A(sett_add(g->number, 1))};
+    way_out w = {.t = t, .g = g, .p = p, .r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1, rows))};
     w.to = sett_get_slice(w.r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
-    sett_val *stores = is_first_warp(b), *whole = o->grouped ? sett_ge(p->rows, sett_mul(sett_add(w.high, 1), rows)) : NULL;
+    sett_val *stores = is_first_warp(b);
+    w.high = high_of_group(b, t, g, p);
+    sett_val *whole = o->grouped ? sett_ge(p->rows, sett_mul(sett_add(w.high, 1), rows)) : NULL;
+    w.barrier = SETT_A(sett_add(g->number, 1));
     move_terms(b, t, p);
     if (t->tr)
         wait_for_residual(t, g);

@@ -89,8 +89,8 @@ typedef struct sett_product_problem {
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
     int pointer_array; /* 1: .batch products, 1 or more, that lie anywhere, as cublasGemmBatchedEx has them.
                         * What would hold a matrix, or a vector, of every product is in a run an array on the
-                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .sd, .bias, .amax
-                        * of rows, sums and maxima. Several may be equal, but of what is written. Those of
+                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .sd, .bias,
+                        * .amax of rows, sums and maxima. Several may be equal, but of what is written. Those of
                         * matrices are multiples of .align, by the caller's word. Without .batch_a ...,
                         * .grouped, .block_scales and packed weights. Every target takes sett_gemm_mma: the
                         * host makes tensor maps, and it does not know these addresses */
