@@ -229,7 +229,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     *(o.grouped == SETT_GROUPED_CONTIGUOUS ? &p.G : &p.L) = parts;
     sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B[2] = {NULL, NULL};
     if (packed_bits(&o))
-        sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, B);
+        sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, parts, B);
     else
         B[0] = sett__operand(&weights, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
     sett_tensor *offsets = NULL, *counts = NULL;

@@ -43,7 +43,7 @@ static void add_packed(launch *l, const sett_product_problem *p, const sett_prod
 {
     const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
     sett_buf *b = &l->buf[l->n], *sw = &l->buf[l->n + 1];
-    sett__packed_bufs(&w, o->b, o->sw, b, sw);
+    sett__packed_bufs(&w, product_kinds_b(p), o->b, o->sw, b, sw);
     l->arg[l->n++] = sett_launch_arg_buf(b);
     l->arg[l->n++] = sett_launch_arg_buf(sw);
 }

@@ -266,15 +266,16 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
     return 0;
 }
 
-/* What sett.pack_weights gives: bytes, of other numbers where it was told another problem. */
+/* What sett.pack_weights gives, of each product or group: bytes, of other numbers where it was told another problem. */
 static int check_packed(const product *x, const taken *t, int i, size_t bytes)
 {
     const sett_buf *b = &t->buf[i];
     const sett_product_problem *p = &x->p;
-    if (b->rank == 1 && b->shape[0] != (int64_t)bytes)
-        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld elements: packed %s of n=%d, k=%d, group=%d, zeros=%d%s are %zu bytes beside each other", (long long)b->shape[0], i == B ? "weights" : "scales",
+    const int deep = kinds_of_b(p) > 0;
+    if (b->rank == 1 + deep && b->shape[deep] != (int64_t)bytes)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld elements: packed %s of n=%d, k=%d, group=%d, zeros=%d%s are %zu bytes beside each other", (long long)b->shape[deep], i == B ? "weights" : "scales",
             p->n, p->k, p->group, p->zeros, p->swiglu ? ", swiglu=1" : "", bytes);
-    return check_vector(x, t, i, SETT_U8, (int64_t)bytes, 0);
+    return check_vector(x, t, i, SETT_U8, (int64_t)bytes, kinds_of_b(p));
 }
 
 /* One operand that the problem has; pointers: it may be an array of addresses, which is only read. */
@@ -652,7 +653,8 @@ static PyMethodDef methods[] = {
         "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
         "sd: of quantise=2 (M,ceil(N/128)) of Float32, which is written: scales of out, that lie as sa of block_scales=1, and are those of a product whose a is out.\n"
         "m: of pointer_array=1, whose operands are lists of tensors, or tensors of addresses (u64, i64), one of each product: the rows, where a is no list.\n"
-        "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device.\n"
+        "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device, of a batch and of groups with a mode of\n"
+        "    these before: np.stack([b of each]).\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says: of a call with fewer rows than max_m the products of a\n"
         "    batch, and masked groups, of a, r, out and aux lie max_m rows apart, unless batch_a ... say another distance.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"

@@ -165,9 +165,9 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
         sett_product_weights_bytes(&w, &packed, &scales, NULL);
     const sett_dtype scale = sett_dtype_bits(p->sw) == 16 ? p->sw : SETT_U8;
     const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
-    const size_t count[] = {span(p, of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(p, of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
+    const size_t count[] = {span(p, of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed * many_b : span(p, of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
         p->residual ? span(p, of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? columns : 0, t->aux ? span(p, of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise == 1, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
+        t->bias ? columns : 0, t->aux ? span(p, of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise == 1, t->amax == 2 ? rows : t->amax != 0, scales * many_b * 8 / (size_t)sett_dtype_bits(scale),
         t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, t->quantise == 2 ? many_a * quads * (((size_t)p->n + 127) / 128) : 0, table};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }

@@ -71,6 +71,30 @@ class Weights(Case):
         each = np.arange(self.K) // self.GROUP
         self.close(b, sw, (codes.astype("f4") * self.scales[:, each].astype("f4")).astype("f2"), b="i8")
 
+    def test_of_each_group_and_of_each_product(self):
+        codes = RNG.integers(0, 16, (3, self.N, self.K)).astype("u1")
+        each = [sett.pack_weights(x[:, ::2] | x[:, 1::2] << 4, self.scales, self.zeros, dtype="f16", group=self.GROUP) for x in codes]
+        b, sw = (np.stack(x) for x in zip(*each))
+        values, counts = [dequantised(x, self.zeros, self.scales, self.GROUP) for x in codes], np.array([7, 0, 20], "i4")
+        named = {"b": "i4", "group": self.GROUP, "zeros": 1, "d": "f32", "max_m": 30}
+        p, q, r = (product(self.N, self.K, **named, **more) for more in ({"grouped": "contiguous", "groups": 3}, {"grouped": "masked", "groups": 3}, {"batch": 3}))
+        flat, deep, offsets = some(30, self.K), some(3, 30, self.K), np.array([1, 8, 8, 28], "i4")
+        of_flat, of_deep = np.full((30, self.N), 9, "f4"), np.full((3, 30, self.N), 9, "f4")
+        p(flat, b, of_flat, sw=sw, offsets=offsets), q(deep, b, of_deep, sw=sw, counts=counts)
+        all_deep = r(deep, b, np.empty((3, 30, self.N), "f4"), sw=sw)
+        for i, value in enumerate(values):
+            mine = slice(offsets[i], offsets[i + 1])
+            for got, want in ((of_flat[mine], exact(flat[mine], value)), (of_deep[i, : counts[i]], exact(deep[i, : counts[i]], value)), (all_deep[i], exact(deep[i], value))):
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(of_flat[[0, 28, 29]], 9), np.testing.assert_array_equal(of_deep[0, 7:], 9), np.testing.assert_array_equal(of_deep[1], 9)
+        for call, status, text in (
+            (lambda: r(deep, b.reshape(-1), sw=sw), Status.E_SHAPE, "b: it takes 12288 elements beside each other, for each product"),
+            (lambda: q(deep, b[:2], sw=sw, counts=counts), Status.E_SHAPE, "b: it takes 12288 elements beside each other, for each group"),
+            (lambda: q(deep, b, sw=sw[:, 1:], counts=counts), Status.E_SHAPE, "packed scales of n=72, k=192, group=32, zeros=1 are"),
+        ):
+            with self.refused(status, text):
+                call()
+
     def test_refused(self):
         half = self.codes[:, ::2]
         with self.refused(Status.E_SHAPE, "sett.pack_weights: weights (72,96) are N 72, K 192 of i4, two a byte: in 3 groups of 64 scales are 432 bytes of f16, and these have 864"):

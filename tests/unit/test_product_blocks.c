@@ -88,7 +88,8 @@ static const shape shapes[] = {{.a = SETT_BF16, .d = SETT_F8E4M3FN, .n = 272, .k
     {.a = SETT_BF16, .d = SETT_F8E4M3FN, .n = 144, .k = 72, .batch = 1, .more = 1}, {.a = SETT_F16, .d = SETT_F8E4M3FN, .n = 150, .k = 33, .batch = 1, .scaled = 1, .align = 2},
     {.a = SETT_BF16, .d = SETT_F8E4M3FN, .n = 160, .k = 40, .batch = 1, .pointers = 1, .residual = 1}, {.a = SETT_BF16, .d = SETT_F8E4M3FN, .n = 272, .k = 128, .packed = 1},
     {.a = SETT_BF16, .d = SETT_F8E4M3FN, .n = 144, .k = 72, .grouped = SETT_GROUPED_CONTIGUOUS, .residual = 1}, {.a = SETT_F16, .d = SETT_F8E5M2, .n = 272, .k = 72, .grouped = SETT_GROUPED_MASKED, .scaled = 1},
-    {.a = SETT_F8E4M3FN, .d = SETT_F8E4M3FN, .n = 272, .k = 160, .grouped = SETT_GROUPED_CONTIGUOUS, .blocks = 1}, {.a = SETT_F8E4M3FN, .d = SETT_F8E4M3FN, .n = 144, .k = 160, .grouped = SETT_GROUPED_MASKED, .blocks = 1}};
+    {.a = SETT_F8E4M3FN, .d = SETT_F8E4M3FN, .n = 272, .k = 160, .grouped = SETT_GROUPED_CONTIGUOUS, .blocks = 1}, {.a = SETT_F8E4M3FN, .d = SETT_F8E4M3FN, .n = 144, .k = 160, .grouped = SETT_GROUPED_MASKED, .blocks = 1},
+    {.a = SETT_BF16, .d = SETT_F8E4M3FN, .n = 272, .k = 128, .packed = 1, .grouped = SETT_GROUPED_CONTIGUOUS}};
 
 /* Rows of a group: of a run of m rows, the first begin outside. */
 typedef struct dealt {
@@ -188,8 +189,8 @@ static void *scales_of_blocks(int rows, int k, int kinds, int64_t row, int64_t b
     return data;
 }
 
-/* Weights of 8 bits that are B, and scales of 1. */
-static void pack(const shape *s, sett_product_operands *o)
+/* Weights of 8 bits that are B, of so many, and scales of 1. */
+static void pack(const shape *s, int kinds, sett_product_operands *o)
 {
     const sett_weights w = {.size = sizeof w, .dtype = s->a, .b = SETT_I8, .n = s->n, .k = s->k};
     const size_t n = (size_t)(s->n * s->k);
@@ -197,11 +198,14 @@ static void pack(const shape *s, sett_product_operands *o)
     char *codes = malloc(n);
     uint16_t *ones = malloc(n * 2);
     ck_assert_msg(codes && ones && !sett_product_weights_bytes(&w, &bytes, &scale_bytes, &err), "%s", err.text);
-    for (size_t i = 0; i < n; i++)
-        codes[i] = (char)factor(i / (size_t)s->k, i % (size_t)s->k, 0, 3), ones[i] = 0x3f80;
-    char *packed = malloc(bytes), *scales = malloc(scale_bytes);
-    ck_assert_msg(packed && scales && !sett_product_pack_weights(&w, codes, ones, NULL, packed, scales, &err), "%s", err.text);
-    o->b = on_device(packed, bytes), o->sw = on_device(scales, scale_bytes);
+    char *packed = malloc(bytes * (size_t)kinds), *scales = malloc(scale_bytes * (size_t)kinds);
+    ck_assert(packed && scales);
+    for (size_t l = 0; l < (size_t)kinds; l++) {
+        for (size_t i = 0; i < n; i++)
+            codes[i] = (char)factor(i / (size_t)s->k, i % (size_t)s->k, l, 3), ones[i] = 0x3f80;
+        ck_assert_msg(!sett_product_pack_weights(&w, codes, ones, NULL, packed + l * bytes, scales + l * scale_bytes, &err), "%s", err.text);
+    }
+    o->b = on_device(packed, bytes * (size_t)kinds), o->sw = on_device(scales, scale_bytes * (size_t)kinds);
     free(codes), free(ones), free(packed), free(scales);
 }
 
@@ -282,7 +286,7 @@ static bound bind(const shape *s, const dealt *g, int64_t ldsd)
     y.o = (sett_product_operands){.size = sizeof y.o, .a = x[OF_A].buf.data, .b = x[OF_B].buf.data, .r = s->residual ? x[OF_R].buf.data : NULL, .d = x[OF_D].buf.data, .ldsd = ldsd};
     make_vectors(&y, s, g);
     if (s->packed)
-        pack(s, &y.o), keep(&y, y.o.b), keep(&y, y.o.sw);
+        pack(s, g->kinds_b, &y.o), keep(&y, y.o.b), keep(&y, y.o.sw);
     if (s->grouped)
         *(s->grouped == SETT_GROUPED_MASKED ? &y.o.counts : &y.o.offsets) = keep(&y, on_device(g->table, sizeof g->table));
     return y;

@@ -81,9 +81,11 @@ typedef struct sett_product_problem {
                                                  * where a run has fewer. AUX always lies so, ldaux max_m */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
     /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
-     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major, .batch and
-     * .grouped are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Kernels are
-     * sett_gemm_wgmma's where all lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows. */
+     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major and .batch_b
+     * are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Of a batch, or of groups, what it
+     * makes of each matrix lies behind that of the one before. Kernels are sett_gemm_wgmma's where all lies
+     * as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows; of a batch and of groups they are
+     * sett_gemm_wgmma's alone. */
     int group;     /* weights along K that have a scale: 16, 32, or a multiple of 64; 0: 128; -1: all of K */
     int zeros;     /* 1: of i4 and i8: zero points too */
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
