@@ -117,8 +117,8 @@ typedef struct sett_gemm_terms {
  *              rounds to A's type, once. B is what sett_product_pack_weights makes of them, Uint64
  *              (256, bits / 4 ceil(K/64), ceil(N/64)), of .swiglu twice as many of the last; behind it stands
  *              SW of .sw: (64, groups, ceil(N/64)), with .zeros (128, ..), groups of K made a multiple of 64.
- *              Both are contiguous, the first mode innermost; with .grouped and .batched they have a last mode
- *              of these. No .cluster 2
+ *              Both are contiguous, the first mode innermost; with .grouped and .batched they have a last
+ *              mode of these. No .cluster 2
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8; f32 with .tf32. Other targets than sm_90a and the CPU
  * engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {
