@@ -38,8 +38,8 @@ extern "C" {
 /* Strides are in elements, up to 2^31; 0: rows lie beside each other. They are of the problem, not of a run:
  * what is 0 is filled in for max_m rows, so where a run has fewer, products of a batch, masked groups and
  * columns of .a_major still lie as if it had max_m. Only vectors (SA, AMAX ...), SA of .block_scales and SD
- * lie by the m of the run. With max_m rows R and AUX span less than 2^31 elements. Extents: of N and K 0 gives
- * an empty result, or sums of 0.
+ * lie by the m of the run. With max_m rows R and AUX span less than 2^31 elements. Extents: of N and K 0
+ * gives an empty result, or sums of 0.
  * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
  * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
  * on M; results are still the same from run to run, but for the last bits of .row_sum and .column_sum. */
