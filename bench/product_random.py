@@ -51,7 +51,8 @@ TMA = [{"dtype": "bf16"}, {"dtype": "bf16", "batch_invariant": 1, "residual": 1}
     {"dtype": "bf16", "d": "f32", "alpha": 1, "residual": 1, "beta": 1, "clamp": 1, "softcap": 1}, {"dtype": "f16", "bias": 1, "activation": "relu"}, {"dtype": "f16", "activation": "silu", "batch": 2, "amax": 2},
     {"dtype": E4}, {"dtype": E4, "b": E5, "d": "f16", "scaled": 1}, {"dtype": E5, "b": E4, "d": E4, "scale": 1, "quantise": 1, "amax": 1},
     {"dtype": E5, "d": "f32", "promote": 1, "residual": 1}, {"dtype": E4, "promote": 1, "scaled": 1, "d": E5}, {"dtype": E4, "block_scales": 1}, {"dtype": E4, "block_scales": 1, "swiglu": 1},
-    {"dtype": "i8", "scaled": 1}, {"dtype": "i8", "d": "i8", "scale": 1, "quantise": 1}]
+    {"dtype": "i8", "scaled": 1}, {"dtype": "i8", "d": "i8", "scale": 1, "quantise": 1},
+    {"dtype": "bf16", "d": E4, "quantise": 2, "residual": 1}, {"dtype": E4, "d": E4, "block_scales": 1, "swiglu": 1, "quantise": 2}]
 COPIED = [{"dtype": "bf16", "odd": 1}, {"dtype": "bf16", "align": 2}, {"dtype": "bf16", "a_major": 1, "bias": 1}, {"dtype": "bf16", "b_major": 1, "swiglu": 1}, {"dtype": "bf16", "a_major": 1, "b_major": 1, "align": 4, "d": "f32"},
     {"dtype": "bf16", "batch": 2, "align": 8, "residual": 1}, {"dtype": "f16", "align": 4, "activation": "gelu", "aux": 1, "d": "f32"}, {"dtype": "f16", "b_major": 1, "residual": 1, "beta": 1},
     {"dtype": "f16", "a_major": 1, "align": 2, "d": E5}, {"dtype": "f32"}, {"dtype": "f32", "a_major": 1, "residual": 1}, {"dtype": "f32", "a_major": 1, "b_major": 1, "bias": 1, "activation": "silu"},
@@ -61,7 +62,8 @@ COPIED = [{"dtype": "bf16", "odd": 1}, {"dtype": "bf16", "align": 2}, {"dtype": 
     {"dtype": "i8", "b_major": 1, "batch": 2, "align": 4}, {"dtype": "i8", "odd": 1, "bias": 1, "d": "f32"}, {"dtype": "f16", "swiglu": 1, "align": 8}, {"dtype": "bf16", "b_major": 1, "align": 2, "alpha": 1, "amax": 2},
     {"dtype": "i8", "a_major": 1, "b_major": 1, "d": "bf16", "scaled": 1, "beta": 1, "residual": 1}, {"dtype": "f32", "tf32": 1, "swiglu": 1, "align": 8}, {"dtype": "f16", "a_major": 1, "b_major": 1, "batch": 2, "clamp": 1},
     {"dtype": E5, "b_major": 1, "align": 2, "d": "f16", "residual": 1}, {"dtype": "bf16", "batch": 4, "pointer_array": 1, "bias": 1, "residual": 1},
-    {"dtype": "f16", "batch": 3, "pointer_array": 1, "align": 2, "b_major": 1, "amax": 2, "aux": 1}]
+    {"dtype": "f16", "batch": 3, "pointer_array": 1, "align": 2, "b_major": 1, "amax": 2, "aux": 1}, {"dtype": "f32", "d": E5, "quantise": 2, "bias": 1, "a_major": 1},
+    {"dtype": "bf16", "d": E4, "batch": 2, "pointer_array": 1, "align": 2, "quantise": 2, "activation": "relu"}]
 KINDS = TMA + COPIED
 
 
@@ -308,8 +310,11 @@ class Case:
         if p.get("scaled"):
             self.have("sa", "f32", (*many, m)), self.have("sb", "f32", (*many, n))
         for term, name in (("scale", "s"), ("quantise", "qs")):
-            if p.get(term):
+            if p.get(term) == 1:
                 self.have(name, "f32", (1,))
+        if p.get("quantise") == 2:
+            apart, blocks = up(m, 4) + (0 if self.which else 4), -(-n // 128)
+            self.operands["sd"] = Matrix(xp, "f32", (*many, m, blocks), apart, apart * blocks, 1)
         if p.get("block_scales"):
             self.blocks(m, -(-n // 128) << p.get("swiglu", 0), -(-k // 128))
         if p.get("aux"):
@@ -370,7 +375,7 @@ class Case:
 
     def wiped(self):
         """For another run of the same."""
-        for name in ("out", "aux"):
+        for name in ("out", "aux", "sd"):
             if name in self.operands:
                 self.operands[name].bits[...] = -1
         if "amax" in self.operands:
@@ -424,10 +429,26 @@ class Case:
             x = x.clip(min=self.numbers["low"], max=self.numbers["high"])
         if "amax" in p:
             worst.append(self.greatest(x, e))
-        if "quantise" in p:
+        if p.get("quantise") == 1:
             x, e = times(x, e, v["qs"])
+        if p.get("quantise") == 2:
+            x, e, scales = self.by_blocks(x, e)
+            worst.append(scales)
         worst.append(self.compared("out", x, e))
         return max(worst, key=lambda one: (one[0] is not None, one[1]))
+
+    def by_blocks(self, x, e):
+        """By the greatest of each row's 128 columns, which is e off at most, and what is said of the scales."""
+        of, greatest, n = self.operands["sd"], TYPE[self.p["d"]].most, self.p["n"]
+        most, off = (self.xp.math.stack([self.most(of_all[..., i : i + 128]) for i in range(0, n, 128)], -1) for of_all in (abs(x), e))
+        most = most.clip(min=1e-12)
+        columns = [i // 128 for i in range(n)]
+        by, share = greatest / most[..., columns], (off / most)[..., columns]
+        said = self.judged("sd", of, abs(of.get() - most / greatest), (off + 2 * ONE * most) / greatest, most / greatest)
+        return x * by, e * by + abs(x) * by * (share.clip(max=1) * 2 + 3 * ONE) + (share > 0.25) * 2 * greatest, said
+
+    def most(self, x):
+        return x.max(-1) if isinstance(self.xp, Host) else x.amax(-1)
 
     def activated(self, x, e):
         xp, name = self.xp, self.p.get("activation")
@@ -452,15 +473,15 @@ class Case:
         return self.judged(name, of, abs(of.get() - x), bound, x)
 
     def exact(self, t):
-        """Of what i8 gives to i8 by a factor halves may be anywhere: it is the nearest then."""
-        return not (t == "i8" and self.p.get("quantise"))
+        """Of what i8 gives to i8 by a factor halves may be anywhere: it is the nearest then. What 128 columns are divided by is no power of two."""
+        return not (t == "i8" and self.p.get("quantise")) and self.p.get("quantise") != 2
 
     def greatest(self, x, e):
         of, size = self.operands["amax"], abs(x)
         if self.p["amax"] == 1:
             most, bound = size.max(), e.max()
         else:
-            most, bound = (x.max(-1) if isinstance(self.xp, Host) else x.amax(-1) for x in (size, e))
+            most, bound = self.most(size), self.most(e)
         return self.judged("amax", of, abs(of.get() - most), bound + ONE * most, most)
 
     def judged(self, name, of, off, bound, want):
@@ -510,7 +531,7 @@ def run(xp, engines, drawn):
             return f"the bits in order {name} are others than in {engines[0][0]}", said[1]
         if said[0]:
             return f"{said[0]} ({plan.explain(drawn.m)})", said[1]
-    for name in ("out", "aux"):
+    for name in ("out", "aux", "sd"):
         if name in case.operands and not case.operands[name].kept_what_is_between():
             return f"{name}: what lies between its rows was written", said[1]
     return said
@@ -524,7 +545,7 @@ def same_bits(devices, engines, drawn):
     for case, engine in zip((host, device), engines):
         case.wiped()
         Shared(max_m=drawn.max_m, device=engine.default_device, engine=engine, **drawn.problem)(**case.given())
-    return [name for name in ("out", "aux", "amax") if name in host.operands and not host.xp.torch.equal(host.operands[name].raw, device.operands[name].raw.cpu())]
+    return [name for name in ("out", "aux", "amax", "sd") if name in host.operands and not host.xp.torch.equal(host.operands[name].raw, device.operands[name].raw.cpu())]
 
 
 def compare(seed, count, pack):

@@ -33,7 +33,7 @@ static void list_terms(const sett_gemm_terms *t, term list[TERMS])
 {
     const term all[TERMS] = {{"alpha", t->alpha, 1, INTEGER}, {"scale", t->scale, 1, INTEGER}, {"bias", t->bias, 1, GATED | INTEGER}, {"softcap", t->softcap, 1, GATED | INTEGER},
         {"aux", t->aux, 1, GATED | INTEGER}, {"activation", (int)t->activation, SETT_ACTIVATION_SILU, GATED | INTEGER}, {"beta", t->beta, 1, INTEGER},
-        {"clamp", t->clamp, 1, INTEGER}, {"quantise", t->quantise, 1, 0}, {"amax", t->amax, 2, INTEGER},
+        {"clamp", t->clamp, 1, INTEGER}, {"quantise", t->quantise, 2, 0}, {"amax", t->amax, 2, INTEGER},
         {"row_sum", t->row_sum, 1, INTEGER}, {"column_sum", t->column_sum, 1, INTEGER}, {"row_max", t->row_max, 1, INTEGER}, {"column_max", t->column_max, 1, INTEGER}};
     memcpy(list, all, sizeof all);
 }
@@ -72,7 +72,11 @@ void sett__check_epilogue(const epilogue_options *o, choice *c)
     if (o->named->beta && !o->residual)
         REFUSE(c, ".beta is 1: .residual is 1 then, which is what it multiplies");
     if (o->named->quantise && !is_byte(o->c))
-        REFUSE(c, ".quantise is 1: .%s is f8E4M3FN, f8E5M2 or i8 then, and not %s", c_name, sett_dtype_name(o->c));
+        REFUSE(c, ".quantise is %d: .%s is f8E4M3FN%s then, and not %s", o->named->quantise, c_name, in_blocks(o->named) ? " or f8E5M2" : ", f8E5M2 or i8", sett_dtype_name(o->c));
+    if (in_blocks(o->named) && !sett__is_f8(o->c))
+        REFUSE(c, ".quantise is 2: .%s is f8E4M3FN or f8E5M2 then, and not %s", c_name, sett_dtype_name(o->c));
+    if (in_blocks(o->named) && o->narrow)
+        REFUSE(c, ".quantise is 2: 0 or 1, as a block of %s has fewer than 128 columns", o->narrow);
 }
 
 static bool has_along(const sett_gemm_terms *t, int i)
@@ -156,6 +160,13 @@ static void block_scales(const product *p, outputs *o)
     o->SB = sett__operand(&of_columns, "SB", SETT_F32, sett_dtype_bits(SETT_F32) / 8, p->of.swiglu ? sett_mul(n, 2) : n, k, SETT_K_MAJOR);
 }
 
+/* As SA of .block_scales lies, so that it is that of another product. */
+static sett_tensor *scales_of_blocks(const product *p)
+{
+    sett_val *blocks = sett_floordiv(sett_add(p->N, EPILOGUE_BLOCK - 1), EPILOGUE_BLOCK);
+    return sett__operand(p, "SD", SETT_F32, sett__bytes_of(SETT_F32), p->M, blocks, SETT_MN_MAJOR);
+}
+
 outputs sett__outputs(const product *p)
 {
     const sett_gemm_terms *t = p->of.named;
@@ -174,7 +185,8 @@ outputs sett__outputs(const product *p)
     o.low = t->clamp ? sett_scalar(p->b, "low", SETT_F32) : NULL;
     o.high = t->clamp ? sett_scalar(p->b, "high", SETT_F32) : NULL;
     o.AMAX = t->amax == 2 ? row_vector(p, "AMAX") : t->amax ? one(p, "AMAX") : NULL;
-    o.QS = t->quantise ? one(p, "QS") : NULL;
+    o.QS = t->quantise && !in_blocks(t) ? one(p, "QS") : NULL;
+    o.SD = in_blocks(t) ? scales_of_blocks(p) : NULL;
     for (int i = 0; i < ALONG; i++)
         o.along[i] = !has_along(t, i) ? NULL : sett__alongs[i].by_row ? row_vector(p, sett__alongs[i].name) : column_vector(p, sett__alongs[i].name, SETT_F32);
     return o;
@@ -234,13 +246,17 @@ static sett_arg narrow(sett_build *b, sett_arg shape, sett_arg at)
     return sett_arg_keep(b, sett_arg_n(at.rank, kid));
 }
 
-/* Each element that the thread needs is loaded once. */
+sett_val *sett__load_spread(sett_build *b, sett_tensor *part, sett_val *in)
+{
+    const sett_arg each = sett__distinct(b, sett_stride(part)), shape = sett_shape(part);
+    sett_val *x = sett_to(sett_load(sett_slice(part, each), .pred = in), SETT_F32);
+    return sett_rank(x) ? sett_broadcast_to(sett_reshape(x, narrow(b, shape, each)), shape) : x;
+}
+
 static sett_val *load_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out, sett_arg extent)
 {
     sett_tensor *whole = sett_epilogue_partition(at, spread_out), *crd = sett_epilogue_partition(at, s->crd);
-    const sett_arg each = sett__distinct(s->b, sett_stride(whole)), shape = sett_shape(whole);
-    sett_val *x = sett_to(sett_load(sett_slice(whole, each), .pred = sett_elem_less(sett_slice(crd, each), extent)), SETT_F32);
-    return sett_rank(x) ? sett_broadcast_to(sett_reshape(x, narrow(s->b, shape, each)), shape) : x;
+    return sett__load_spread(s->b, whole, sett_elem_less(sett_slice(crd, sett__distinct(s->b, sett_stride(whole))), extent));
 }
 
 static sett_val *load_row_vector(const terms *s, const sett_epilogue_tile *at, sett_tensor *spread_out)

@@ -10,6 +10,7 @@ struct sett_epilogue_tile {
     sett_val *batch; /* of a product of batches: which of them; else NULL */
     /* The part of an (M,N) tensor whose elements the sums are, in their shape. */
     sett_tensor *(*partition)(sett_site, const sett_epilogue_tile *, sett_tensor *whole);
+    sett_tensor *(*partition_tile)(const sett_epilogue_tile *, sett_tensor *tile); /* the same of the tile alone, for .quantise 2: of a block of 64 columns where they are told by these */
     bool same_columns; /* as the call before, in the same block of C, had */
     int column_lanes;  /* as same_rows, of columns */
     int same_rows;     /* bits of a lane's number: lanes that differ in these alone have the same rows, and all of them are there; 0 is right always */
@@ -30,11 +31,17 @@ typedef struct epilogue_options {
     int block_scales;             /* SA and SB are of blocks, and the main loop's */
     sett_dtype sums, c;           /* sums: of A and B, so f32 or i32 */
     const char *c_name;           /* what the options call c; NULL: "c" */
+    const char *narrow;           /* a kernel whose blocks have fewer than 128 columns, by name; NULL: another */
 } epilogue_options;
 /* Refuses what cannot be. */
 void sett__check_epilogue(const epilogue_options *, choice *);
 /* Does it compute in Float32 whatever the sums are? */
 bool sett__has_terms(const sett_gemm_terms *);
+/* Are the columns of a tile whole blocks of 128, each scaled by its own largest? */
+static inline bool in_blocks(const sett_gemm_terms *t)
+{
+    return t->quantise == 2;
+}
 
 /* ---- parameters ------------------------------------------------------------------------------------ */
 /* A product, as its parameters are declared. */
@@ -72,11 +79,18 @@ typedef struct outputs {
     sett_val *cap;
     sett_tensor *AUX;
     sett_val *beta, *low, *high;
-    sett_tensor *AMAX, *QS, *along[ALONG];
+    sett_tensor *AMAX, *QS, *SD, *along[ALONG];
 } outputs;
 outputs sett__outputs(const product *);
 
 /* ---- what becomes of sums -------------------------------------------------------------------------- */
+enum { EPILOGUE_BLOCK = 128 /* columns of C with a scale of their own, of .quantise 2 */ };
+/* Of .quantise 2: shared memory of a tile, a row of C beside the next one, block behind block, and parts of warp groups with rows of their own behind each other. */
+typedef struct block_scaling {
+    int rows, blocks;       /* of a part */
+    sett_tensor *most, *by; /* bits of the greatest |x|, 0 before a tile; what x is multiplied by */
+} block_scaling;
+
 /* A coordinate past the edges has none of what is read, and is not stored. */
 typedef struct terms {
     epilogue_options of;
@@ -87,6 +101,8 @@ typedef struct terms {
     sett_val *factor, *per_cap, *quantum; /* of all elements: sett__epilogue_begin() */
     sett_tensor *most;                    /* of this thread so far, in Int32 */
     sett_val *column_scale, *column_bias; /* of the columns of the last call */
+    block_scaling blocks;
+    sett_tensor *block_most, *block_by;   /* of the next call's sums, over the tile: sett__block_scaling_at() */
     sett_gemm_epilogue then;              /* the caller's */
     void *user;
     sett_build *b;
@@ -113,6 +129,29 @@ void sett__epilogue_tell(const terms *, const sett_epilogue_tile *, sett_val *, 
 sett_tensor *sett__as_bits(sett_tensor *);
 /* Of a thread's part of a vector that is spread over (M,N), a coordinate: ALL where a mode leads from element to element, else 0. */
 sett_arg sett__distinct(sett_build *, sett_arg stride);
+/* Elements that a thread has of a vector which is spread over a tile, each loaded once, in the shape of its part. in: those that are read; NULL: all. */
+sett_val *sett__load_spread(sett_build *, sett_tensor *part, sett_val *in);
 /* Converted to C's type; an integer of 8 bits is the nearest. */
 sett_val *sett__rounded(sett_val *, sett_dtype c);
+
+/* ---- .quantise 2: epilogue_blocks.c ---- */
+/* rows, columns: of a tile, or of a warp group that has rows alone; so many parts of these. */
+int sett__block_scaling_bytes(int rows, int columns, int parts);
+block_scaling sett__block_scaling(sett_build *, int rows, int columns, int parts);
+/* All threads of the block do, and meet before the first tile. */
+void sett__block_scaling_begin(sett_build *, const block_scaling *, int threads);
+/* The next sums are of this block of 128 columns. part: NULL: there is one; columns: of the tile that partition_tile() takes. */
+void sett__block_scaling_at(terms *, sett_val *part, int block, int columns);
+/* Where the part lies: its first row of SD, and of how many; its first block of columns. */
+typedef struct block_place {
+    sett_tensor *SD;
+    sett_val *part, *row, *rows, *block;
+} block_place;
+/* Between two meetings of the threads that share it: the first behind the last sett__epilogue() of the part, the second before sett__block_scaled(). */
+void sett__settle_blocks(const terms *, const block_place *, sett_val *thread, int threads);
+/* To the registers of sums, and from them. */
+void sett__hold(sett_tensor *registers, sett_val *x);
+sett_val *sett__held(sett_tensor *registers);
+/* What sett__epilogue() gave, by its block's factor. */
+sett_val *sett__block_scaled(const terms *, const sett_epilogue_tile *, sett_val *x);
 #endif

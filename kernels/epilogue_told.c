@@ -29,10 +29,9 @@ typedef struct told {
     sett_arg each; /* the coordinate, in the thread's part of the tile, by which `to` is a slice of the whole vector */
 } told;
 
-/* Of the values x, where `to` is a vector that is spread over (M,N), and lanes those that have the same of its elements. */
-static told gather(const terms *s, const sett_epilogue_tile *at, sett_tensor *to, sett_val *x, sett_binary_op op, sett_arg least, int lanes)
+/* Of the values x; whole: of a vector that is spread over (M,N), or over the tile, this thread's part; lanes: those that have the same of its elements. */
+static told gather(const terms *s, sett_tensor *whole, sett_val *x, sett_binary_op op, sett_arg least, int lanes)
 {
-    sett_tensor *whole = sett_epilogue_partition(at, to);
     told t = {.each = sett__distinct(s->b, sett_stride(whole))};
     t.to = sett_slice(whole, t.each), t.x = sett_reduce_by(x, op, least, t.each);
     for (int bit = 1; bit < WARP; bit *= 2)
@@ -54,16 +53,26 @@ static void tell_by(const terms *s, sett_tensor *to, sett_atomic_op op, sett_val
         sett_atomic_if(tells, to, op, x, 0);
 }
 
-/* bits: of a row's elements that are nowhere 0, which is below all. */
+/* Of |x|; 0, which is below all, past the edges. */
+static sett_val *bits_of(sett_val *x, sett_val *in)
+{
+    return sett_where(in, sett_and(sett_bitcast(x, SETT_I32), INT_MAX), 0);
+}
+
+/* part: this thread's of Int32 that are spread by rows. */
+static void tell_rows_amax(const terms *s, const sett_epilogue_tile *at, sett_tensor *part, sett_val *bits)
+{
+    const told t = gather(s, part, bits, SETT_MAX, sett_arg_i(0), at->same_rows);
+    tell_by(s, t.to, SETT_ATOMIC_MAX, t.x, sett_gt(t.x, 0), at->same_rows);
+}
+
 static void tell_amax(const terms *s, const sett_epilogue_tile *at, sett_val *x, sett_val *in)
 {
-    sett_val *bits = sett_where(in, sett_and(sett_bitcast(x, SETT_I32), INT_MAX), 0);
-    if (s->most) {
+    sett_val *bits = bits_of(x, in);
+    if (s->most)
         sett_set(s->most, sett_max(sett_at(s->most, 0), sett_reduce(bits, SETT_MAX, 0)), 0);
-        return;
-    }
-    const told t = gather(s, at, s->amax, bits, SETT_MAX, sett_arg_i(0), at->same_rows);
-    tell_by(s, t.to, SETT_ATOMIC_MAX, t.x, sett_gt(t.x, 0), at->same_rows);
+    else
+        tell_rows_amax(s, at, sett_epilogue_partition(at, s->amax), bits);
 }
 
 /* Floats of one sign are in the order of their bits, negative ones in the other one; as Int32 those are below these, as Uint32 above. */
@@ -79,7 +88,7 @@ static void tell_along(const terms *s, const sett_epilogue_tile *at, int i, sett
     const bool sum = sett__alongs[i].op == SETT_ADD;
     const int lanes = sett__alongs[i].by_row ? at->same_rows : at->column_lanes;
     const double least = sum ? 0 : -INFINITY;
-    const told t = gather(s, at, s->along[i], sett_where(in, x, least), sett__alongs[i].op, sett_arg_f(least), lanes);
+    const told t = gather(s, sett_epilogue_partition(at, s->along[i]), sett_where(in, x, least), sett__alongs[i].op, sett_arg_f(least), lanes);
     const sett_arg m = sett__alongs[i].by_row ? sett_get(s->extent, 0) : sett_arg_i(INT_MAX), n = sett__alongs[i].by_row ? sett_arg_i(INT_MAX) : sett_get(s->extent, 1);
     sett_val *inside = sett_elem_less(sett_slice(sett_epilogue_partition(at, s->crd), t.each), sett_tuple(s->b, m, n));
     inside = sett_rank(t.x) ? sett_reshape(inside, sett_shape(t.x)) : inside;
@@ -93,6 +102,8 @@ void sett__epilogue_tell(const terms *s, const sett_epilogue_tile *at, sett_val 
 {
     if (s->to.AMAX)
         tell_amax(s, at, sett_to(x, SETT_F32), in);
+    if (s->block_most)
+        tell_rows_amax(s, at, at->partition_tile(at, s->block_most), bits_of(sett_to(x, SETT_F32), in));
     for (int i = 0; i < ALONG; i++)
         if (s->along[i])
             tell_along(s, at, i, sett_to(x, SETT_F32), in);

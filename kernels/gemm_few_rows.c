@@ -66,7 +66,7 @@ static bool is_power_of_two(int n, int from, int to)
 
 static epilogue_options epilogue_of(const sett_gemm_few_rows_options *o)
 {
-    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = o->c};
+    return (epilogue_options){.named = &o->terms, .narrow = "sett_gemm_few_rows", .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = o->dtype == SETT_I8 ? SETT_I32 : SETT_F32, .c = o->c};
 }
 
 static void settle_problem(sett_gemm_few_rows_options *o, choice *c)

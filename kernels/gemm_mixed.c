@@ -35,7 +35,7 @@ static void choose(sett_gemm_mixed_options *o)
 
 static epilogue_options epilogue_of(const sett_gemm_mixed_options *o)
 {
-    return (epilogue_options){.named = &o->terms, .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = SETT_F32, .c = o->c};
+    return (epilogue_options){.named = &o->terms, .narrow = "sett_gemm_mixed", .scaled = o->scaled, .residual = o->residual, .swiglu = o->swiglu, .sums = SETT_F32, .c = o->c};
 }
 
 static void settle(void *options, choice *c)
@@ -220,7 +220,7 @@ void sett_gemm_mixed(sett_build *b, const void *user)
     sett_val *M = sett_sym(b, "M"), *N = sett_sym(b, "N"), *K = sett_sym(b, "K");
     const product x = {.b = b, .M = M, .N = N, .align_c = sett__bytes_of(o.c), .of = epilogue_of(&o)};
     sett_tensor *A = sett__operand(&x, "A", o.dtype, TWO * sett__bytes_of(o.dtype), M, K, SETT_K_MAJOR), *B[2];
-    sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, B);
+    sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, NULL, B);
     const outputs out = sett__outputs(&x);
     terms s = sett__terms(&x, &out, NULL);
     sett_block(b, o.tuning.threads);

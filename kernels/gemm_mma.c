@@ -103,6 +103,18 @@ static int stage_bytes(const sett_gemm_mma_options *o)
     return (tune->bm + tune->bn) * tune->bk + (sett__mma_padding(o, o->a_major) + sett__mma_padding(o, o->b_major)) * tune->bk;
 }
 
+/* Of .quantise 2. */
+static int bytes_of_blocks(const sett_gemm_mma_options *o)
+{
+    return in_blocks(&o->terms) ? sett__block_scaling_bytes(o->tuning.bm, sett__mma_columns(o), 1) : 0;
+}
+
+/* Columns of C that a tile has at least. */
+static int least_columns(const sett_gemm_mma_options *o)
+{
+    return in_blocks(&o->terms) ? EPILOGUE_BLOCK : 1;
+}
+
 /* Of a thread. */
 static int sums_of(const sett_gemm_mma_options *o)
 {
@@ -137,11 +149,21 @@ static int choose_bn(const sett_gemm_mma_options *given, const device *d)
     int best = 0;
     for (int bn = 256; bn >= 16; bn /= 2) {
         o.tuning.bn = bn;
-        const bool fits = sett__mma_columns(&o) % sett__mma_wide(&o) == 0 && sums_of(&o) <= usual_sums(&o);
+        const bool fits = sett__mma_columns(&o) % sett__mma_wide(&o) == 0 && sums_of(&o) <= usual_sums(&o) && sett__mma_columns(&o) >= least_columns(&o);
         if (fits && (!best || best > 128 || (known && cost(&o, bn, d) < cost(&o, best, d))))
             best = bn;
     }
-    return best ? best : 128;
+    return best ? best : least_columns(&o) == EPILOGUE_BLOCK && o.swiglu ? 256 : 128;
+}
+
+/* Of .quantise 2: rows for which a thread has registers beside 128 columns, and for m no more than it takes. */
+static int highest_with_blocks(const sett_gemm_mma_options *o)
+{
+    const int sums = usual_sums(o) * 32 * o->tuning.warps / (EPILOGUE_BLOCK << o->swiglu), m = o->tuning.m ? o->tuning.m : INT_MAX;
+    int bm = 16;
+    while (2 * bm <= sums && bm < m && bm < 128)
+        bm *= 2;
+    return bm;
 }
 
 /* Chooses what the caller left 0, but .bn and .stages. */
@@ -149,15 +171,17 @@ static void choose_tile(sett_gemm_mma_options *o)
 {
     sett_gemm_mma_tuning *tune = &o->tuning;
     const int m = tune->m;
-    sett__either(&tune->bm, (!m || m > 64) && usual_sums(o) == MOST_SUMS ? 128 : !m || m > 32 ? 64 : m > 16 ? 32 : 16);
     sett__either(&tune->warps, 4);
+    if (in_blocks(&o->terms) && !tune->bm)
+        tune->bm = highest_with_blocks(o);
+    sett__either(&tune->bm, (!m || m > 64) && usual_sums(o) == MOST_SUMS ? 128 : !m || m > 32 ? 64 : m > 16 ? 32 : 16);
     sett__either(&tune->bk, !sett__mma_by_fma(o) && tune->bm < 64 ? 128 : 64);
 }
 
 /* Two blocks share a multiprocessor's shared memory. */
 static int usual_stages(const sett_gemm_mma_options *o, const device *d)
 {
-    const int most = d->shared_memory_bytes / 2 / stage_bytes(o);
+    const int most = (d->shared_memory_bytes / 2 - bytes_of_blocks(o)) / stage_bytes(o);
     return most < 2 ? 2 : most > USUAL_STAGES ? USUAL_STAGES : most;
 }
 
@@ -181,6 +205,10 @@ static void check_cover(const sett_gemm_mma_options *o, choice *c)
         REFUSE(c, ".bm is %d: %d warps compute %d rows at once", tune->bm, tune->warps, high);
     if (columns % wide)
         REFUSE(c, ".bn is %d: %d warps compute %d columns at once%s", tune->bn, tune->warps, wide, o->swiglu ? ", of each half" : "");
+    if (in_blocks(&o->terms) && columns % EPILOGUE_BLOCK)
+        REFUSE(c, ".bn is %d: of .quantise 2 %s, as a tile has whole blocks of 128 columns of C", tune->bn, o->swiglu ? "and .swiglu 256" : "256 or 128");
+    if (in_blocks(&o->terms) && wide > EPILOGUE_BLOCK)
+        REFUSE(c, ".warps is %d: of .quantise 2 they compute at most 128 columns at once, and with .bm %d these compute %d", tune->warps, tune->bm, wide);
     if (sums_of(o) > MOST_SUMS)
         REFUSE(c, ".bn is %d: with .bm %d and %d warps a thread has %d sums, at most %d", tune->bn, tune->bm, tune->warps, sums_of(o), MOST_SUMS);
 }
@@ -207,7 +235,7 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     sett__either(&tune->stages, usual_stages(o, d));
-    const int most = d->shared_memory_bytes / stage_bytes(o);
+    const int most = (d->shared_memory_bytes - bytes_of_blocks(o)) / stage_bytes(o);
     if (most < 2)
         REFUSE(c, ".bk is %d: two stages have no room", tune->bk);
     sett__in_range(c, "stages", tune->stages, 2, most > MOST_STAGES ? MOST_STAGES : most);
@@ -244,11 +272,16 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 {
     const place *p = (const place *)base;
     const mma_tile *t = p->t;
-    const int columns = sett__mma_columns(t->o);
-    sett_tensor *tile = sett_local_tile(whole, T(t->o->tuning.bm, columns), T(t->m, t->n));
-    if (sett__mma_dealt(t->o))
-        tile = sett_composition(tile, T(t->o->tuning.bm, SETT__MMA_COLUMNS(t->b, columns)));
     (void)site;
+    return base->partition_tile(base, sett_local_tile(whole, T(t->o->tuning.bm, sett__mma_columns(t->o)), T(t->m, t->n)));
+}
+
+static sett_tensor *partition_tile(const sett_epilogue_tile *base, sett_tensor *tile)
+{
+    const place *p = (const place *)base;
+    const mma_tile *t = p->t;
+    if (sett__mma_dealt(t->o))
+        tile = sett_composition(tile, T(t->o->tuning.bm, SETT__MMA_COLUMNS(t->b, sett__mma_columns(t->o))));
     return part_of(t, sett_partition_C(t->mine, tile), p->part);
 }
 
@@ -271,16 +304,61 @@ static int column_lanes(const sett_gemm_mma_options *o)
     return 31 & ~same_rows(o);
 }
 
-static void store(const mma_tile *t, sett_tensor *C, sett_val *batch, terms *s)
+/* Parts of C that lie in the same columns of the tile. */
+static int parts_high(const sett_gemm_mma_options *o)
 {
-    place at = {.base = {.b = t->b, .batch = batch, .partition = partition, .same_rows = same_rows(t->o), .column_lanes = column_lanes(t->o)}, .t = t};
-    const int parts = parts_of(t->o);
+    return parts_of(o) / (sett__mma_columns(o) / sett__mma_wide(o));
+}
+
+/* What becomes of a part, in the shape that sett_epilogue_partition gives. */
+static sett_val *finished(place *at, terms *s)
+{
+    const mma_tile *t = at->t;
+    sett_arg shape = sett_shape(partition(SETT_HERE, &at->base, s->crd));
+    at->base.same_columns = sett__mma_by_fma(t->o) && at->part % parts_high(t->o);
+    return sett__epilogue(&at->base, sett_reshape(values_of(t, s, at->part), shape), s);
+}
+
+/* Of .quantise 2: what is stored of the tile stays in the registers of its sums until all threads know the largest of each row's 128 columns. */
+static void scale_block(const place *at, terms *s)
+{
+    const sett_gemm_mma_options *o = at->t->o;
+    sett__block_scaling_at(s, NULL, at->part / parts_high(o) * sett__mma_wide(o) / EPILOGUE_BLOCK, sett__mma_columns(o));
+}
+
+static void settle_blocks(place *at, sett_tensor *SD, terms *s)
+{
+    const mma_tile *t = at->t;
+    const sett_gemm_mma_options *o = t->o;
+    const int bm = o->tuning.bm, columns = sett__mma_columns(o), threads = 32 * o->tuning.warps;
+    s->blocks = sett__block_scaling(t->b, bm, columns, 1);
+    sett__block_scaling_begin(t->b, &s->blocks, threads);
+    sett_sync_threads(t->b);
+    for (at->part = 0; at->part < parts_of(o); at->part++) {
+        scale_block(at, s);
+        sett__hold(part_of(t, t->acc, at->part), finished(at, s));
+    }
+    sett_sync_threads(t->b);
+    const block_place to = {.SD = SD, .row = sett_value(t->b, sett_mul(t->m, bm)), .rows = sett_value(t->b, sett_get(s->extent, 0)), .block = sett_value(t->b, sett_mul(t->n, columns / EPILOGUE_BLOCK))};
+    sett__settle_blocks(s, &to, t->thread, threads);
+    sett_sync_threads(t->b);
+}
+
+static sett_val *scaled(place *at, terms *s)
+{
+    scale_block(at, s);
+    return sett__block_scaled(s, &at->base, sett_reshape(sett__held(part_of(at->t, at->t->acc, at->part)), sett_shape(partition(SETT_HERE, &at->base, s->crd))));
+}
+
+static void store(const mma_tile *t, sett_tensor *C, sett_tensor *SD, sett_val *batch, terms *s)
+{
+    place at = {.base = {.b = t->b, .batch = batch, .partition = partition, .partition_tile = partition_tile, .same_rows = same_rows(t->o), .column_lanes = column_lanes(t->o)}, .t = t};
     sett__epilogue_begin(s);
-    for (at.part = 0; at.part < parts; at.part++) {
-        sett_tensor *to = partition(SETT_HERE, &at.base, C);
-        at.base.same_columns = sett__mma_by_fma(t->o) && at.part % (parts / (sett__mma_columns(t->o) / sett__mma_wide(t->o)));
-        sett_val *x = sett__epilogue(&at.base, sett_reshape(values_of(t, s, at.part), sett_shape(to)), s);
-        sett_store(to, sett__rounded(x, t->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
+    if (SD)
+        settle_blocks(&at, SD, s);
+    for (at.part = 0; at.part < parts_of(t->o); at.part++) {
+        sett_val *x = (SD ? scaled : finished)(&at, s);
+        sett_store(partition(SETT_HERE, &at.base, C), sett__rounded(x, t->o->c), .pred = sett_elem_less(partition(SETT_HERE, &at.base, s->crd), s->extent));
     }
     sett__epilogue_end(s);
 }
@@ -332,7 +410,7 @@ void sett_gemm_mma_with_at(sett_site site, sett_build *b, const sett_gemm_mma_op
     sett__mma_loop(&t, sett_arg_i(0), sett_ceil_div(t.K, t.bk));
     terms s = sett__terms(&p, &to, batch);
     s.then = then, s.user = data, s.site = site, s.function = "sett_gemm_mma_with";
-    store(&t, of_batch(&p, to.C, batch), batch, &s);
+    store(&t, of_batch(&p, to.C, batch), to.SD ? of_batch(&p, to.SD, batch) : NULL, batch, &s);
 }
 
 void sett_gemm_mma(sett_build *b, const void *user)

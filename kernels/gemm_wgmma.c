@@ -21,9 +21,15 @@ static int bytes_of_scales(const sett_gemm_wgmma_options *o)
     return sett__round_up(rows_of_sa(o) * SCALES_K * sett__bytes_of(SETT_F32), LINE);
 }
 
+/* Of .quantise 2. */
+static int bytes_of_blocks(const sett_gemm_wgmma_options *o)
+{
+    return sett__round_up(sett__block_scaling_bytes(rows_of_group(o), columns(o), has_rows_alone(o) ? groups_of(o) : 1), LINE);
+}
+
 int sett__wgmma_most_stages(const sett_gemm_wgmma_options *o)
 {
-    const int scales = o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0, of_b = packed_bits(o) ? sett__wgmma_packed_bytes(o) : o->tuning.bn * LINE;
+    const int scales = (o->block_scales ? SCALES_STAGES * bytes_of_scales(o) : 0) + (in_blocks(&o->terms) ? bytes_of_blocks(o) : 0), of_b = packed_bits(o) ? sett__wgmma_packed_bytes(o) : o->tuning.bn * LINE;
     return (hopper()->shared_memory_bytes - BARRIERS - scales - (1 + o->tuning.ping_pong) * o->tuning.bm * staged_blocks(o) * ROWS * sett__bytes_of(o->c)) / (o->tuning.bm * LINE + of_b);
 }
 
@@ -47,7 +53,7 @@ static void choose_tile(sett_gemm_wgmma_options *o)
         const struct product_tile *t = &f.tile[sett__product_choose(&f, tune->m).kernel];
         tune->bm = t->bm, tune->bn = t->bn, tune->cluster = t->cluster;
     }
-    sett__either(&tune->bn, o->swiglu && !o->block_scales && tune->bm <= 128 ? 256 : 128);
+    sett__either(&tune->bn, o->swiglu && (in_blocks(&o->terms) || (!o->block_scales && tune->bm <= 128)) ? 256 : 128);
     sett__either(&tune->bm, (o->promote || packed_bits(o)) && high_of(o) > 1 && !(o->block_scales && tune->bn == 2 * ROWS) ? most_sums(o) / 16 * 16 : 128);
     sett__either(&tune->cluster, 1);
     sett__either(&tune->clusters, hopper()->multiprocessors / cluster_of(o));
@@ -112,6 +118,8 @@ static void settle(void *options, choice *c)
     choose_tile(o);
     if (tune->bn != 256 && tune->bn != 128 && (tune->bn != 64 || o->swiglu))
         REFUSE(c, ".bn is %d: %s", tune->bn, o->swiglu ? "of .swiglu 256 or 128" : "256, 128 or 64");
+    if (in_blocks(&o->terms) && columns(o) % EPILOGUE_BLOCK)
+        REFUSE(c, ".bn is %d: of .quantise 2 %s, as a tile has whole blocks of 128 columns of C", tune->bn, o->swiglu ? "and .swiglu 256" : "256 or 128");
     if (tune->bm < 8 * cluster_of(o) || tune->bm > 256 || tune->bm % (8 * cluster_of(o)))
         REFUSE(c, ".bm is %d: a multiple of %d%s, up to 256", tune->bm, 8 * cluster_of(o), cluster_of(o) > 1 ? ", as .cluster is 2" : "");
     if (t == SETT_I8 && tune->bm > 32 && tune->bm % 16)
@@ -153,6 +161,14 @@ static void stage_residual(sett_build *b, wgmma_parts *t)
     }
 }
 
+/* Threads meet where the pipeline is made. */
+static void stage_blocks(sett_build *b, const wgmma_parts *t)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    t->terms->blocks = sett__block_scaling(b, rows_of_group(o), columns(o), has_rows_alone(o) ? groups_of(o) : 1);
+    sett__block_scaling_begin(b, &t->terms->blocks, GROUP * groups_of(o) + WARP);
+}
+
 /* B as it is, by boxes of 64 rows. */
 static void plain_places(sett_build *b, wgmma_parts *t, sett_tensor *B)
 {
@@ -183,6 +199,8 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *cons
     const sett_group readers = t->sw ? SETT_WARPS(sharing(o) * GROUP / WARP) /* which load weights themselves */ : SETT_WARP_GROUPS(sharing(o));
     if (o->residual)
         stage_residual(b, t);
+    if (in_blocks(&o->terms))
+        stage_blocks(b, t);
     t->pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = stage_bytes(t), .consumers = readers, .multicast = cluster == 2 ? 1 << 1 : 0, .relaxed = true);
     if (o->block_scales)
         stage_scales(b, t);
@@ -211,7 +229,7 @@ void sett_gemm_wgmma_with_at(sett_site site, sett_build *b, const sett_gemm_wgmm
     *(o.grouped == SETT_GROUPED_CONTIGUOUS ? &p.G : &p.L) = parts;
     sett_tensor *A = sett__operand(&p, "A", o.dtype, 16, M, K, SETT_K_MAJOR), *B[2] = {NULL, NULL};
     if (packed_bits(&o))
-        sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, B);
+        sett__weights_params(b, &(weights_options){o.dtype, o.b, &o.sw, &o.group, o.zeros}, o.swiglu, N, K, parts, B);
     else
         B[0] = sett__operand(&weights, "B", o.b, 16, o.swiglu ? sett_mul(N, 2) : N, K, SETT_K_MAJOR);
     sett_tensor *offsets = NULL, *counts = NULL;

@@ -123,6 +123,12 @@ static inline int staged_blocks(const sett_gemm_wgmma_options *o)
 /* Stages that the block memory has room for. */
 int sett__wgmma_most_stages(const sett_gemm_wgmma_options *);
 
+/* Of .quantise 2: has a warp group all columns of its rows? */
+static inline bool has_rows_alone(const sett_gemm_wgmma_options *o)
+{
+    return upright(o) || o->tuning.ping_pong;
+}
+
 typedef struct wgmma_parts {
     const sett_gemm_wgmma_options *o;
     const product *product;

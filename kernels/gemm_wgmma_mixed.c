@@ -10,7 +10,7 @@ void sett__wgmma_check_packed(sett_gemm_wgmma_options *o, choice *c)
     const struct {
         const char *name;
         int value;
-    } none[] = {{"grouped", (int)o->grouped}, {"batched", o->batched}, {"promote", o->promote}, {"block_scales", o->block_scales}};
+    } none[] = {{"promote", o->promote}, {"block_scales", o->block_scales}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (none[i].value)
             REFUSE(c, ".b is %s of .dtype %s, packed weights: then .%s is 0", sett_dtype_name(o->b), sett_dtype_name(o->dtype), none[i].name);
@@ -53,6 +53,8 @@ packed_loads sett__wgmma_packed_loads(const wgmma_parts *t, const wgmma_place *p
     packed_loads x = {{NULL}, {NULL}};
     for (int i = 0; i < halves_of(o); i++) {
         sett_tensor *b = sett_tma_tensor(t->tb), *sw = sett_tma_tensor(t->tsw);
+        if (p->batch)
+            b = sett_slice(b, ALL, ALL, ALL, p->batch), sw = sett_slice(sw, ALL, ALL, ALL, p->batch);
         if (i) {
             sett_val *up = sett_floordiv(sett_add(t->N, ROWS - 1), ROWS);
             b = sett_domain_offset(b, 0, 0, up), sw = sett_domain_offset(sw, 0, 0, up);

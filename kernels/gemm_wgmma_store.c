@@ -36,30 +36,67 @@ static sett_tensor *partition(sett_site site, const sett_epilogue_tile *base, se
 {
     const place *p = (const place *)base;
     (void)site;
-    return part_of(p->o, sett_partition_S(p->thread, as_instruction(p->o, sett_local_tile(sett__wgmma_rows(p->at, whole), p->tiler, p->tile))), p->part);
+    return base->partition_tile(base, sett_local_tile(sett__wgmma_rows(p->at, whole), p->tiler, p->tile));
+}
+
+static sett_tensor *partition_tile(const sett_epilogue_tile *base, sett_tensor *tile)
+{
+    const place *p = (const place *)base;
+    return part_of(p->o, sett_partition_S(p->thread, as_instruction(p->o, tile)), p->part);
 }
 
 /* Number j of such sums, of registers as the copy to shared memory has them. */
-static sett_val *sums_at(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *acc, int j)
+static sett_tensor *sums_at(sett_build *b, const sett_gemm_wgmma_options *o, sett_tensor *acc, int j)
 {
-    return sett_load(sett__bytes_of(o->c) == 2 ? part_of(o, acc, j) : sett_slice(sett_composition(acc, sett_make_layout(b, T(4, rows_of_group(o) / 8))), ALL, j));
+    return sett__bytes_of(o->c) == 2 ? part_of(o, acc, j) : sett_slice(sett_composition(acc, sett_make_layout(b, T(4, rows_of_group(o) / 8))), ALL, j);
 }
 
-/* 64 columns of the tile: from[], sums of each thread and what they are multiplied by or NULL, to sC, the rows and columns of an instruction. */
-static void fill_columns(sett_build *b, const wgmma_parts *t, sett_tiled_copy *r2s, place *at, sett_tensor *const from[2], sett_tensor *sC)
+/* 64 columns of the tile: sums of each thread and what they are multiplied by or NULL; where they go, (rows of C,64). */
+typedef struct span {
+    sett_tensor *from[2], *sC;
+} span;
+
+static int parts_of(const sett_gemm_wgmma_options *o)
+{
+    return rows_of_group(o) * ROWS / GROUP / each_of(o);
+}
+
+/* What becomes of part j of them, in the shape that sett_epilogue_partition gives. */
+static sett_val *finished(sett_build *b, const wgmma_parts *t, place *at, const span *x, int j)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    sett_tensor *shape = part_of(o, sett_partition_S(at->thread, as_instruction(o, x->sC)), j);
+    at->part = j;
+    t->terms->residual_part = t->tr ? shape : NULL;
+    at->base.same_columns = j > 0 && !upright(o);
+    sett_val *sums = sett_load(sums_at(b, o, x->from[0], j));
+    if (x->from[1])
+        sums = sett_mul(sett__gate(t->terms, sums), sett__up(t->terms, sett_load(sums_at(b, o, x->from[1], j))));
+    return sett__epilogue(&at->base, sett_reshape(sums, sett_shape(shape)), t->terms);
+}
+
+/* Of .quantise 2, before any of the tile is stored. */
+static void hold_columns(sett_build *b, const wgmma_parts *t, place *at, const span *x)
+{
+    for (int j = 0; j < parts_of(t->o); j++)
+        sett__hold(sums_at(b, t->o, x->from[0], j), finished(b, t, at, x, j));
+}
+
+static sett_val *scaled(sett_build *b, const wgmma_parts *t, place *at, const span *x, int j)
+{
+    at->part = j;
+    sett_val *held = sett__held(sums_at(b, t->o, x->from[0], j));
+    return sett__block_scaled(t->terms, &at->base, sett_reshape(held, sett_shape(at->base.partition_tile(&at->base, x->sC))));
+}
+
+static void fill_columns(sett_build *b, const wgmma_parts *t, sett_tiled_copy *r2s, place *at, const span *x)
 {
     const sett_gemm_wgmma_options *o = t->o;
     const int each = each_of(o);
-    sett_tensor *held = sett_make_rmem_tensor(b, o->c, each), *to = sett_partition_D(at->thread, sC), *shape = sett_partition_S(at->thread, sC);
-    for (int j = 0; j < rows_of_group(o) * ROWS / GROUP / each; j++) {
-        at->part = j;
-        t->terms->residual_part = t->tr ? part_of(o, shape, j) : NULL;
-        at->base.same_columns = j > 0 && !upright(o);
-        sett_val *sums = sums_at(b, o, from[0], j);
-        if (from[1])
-            sums = sett_mul(sett__gate(t->terms, sums), sett__up(t->terms, sums_at(b, o, from[1], j)));
-        sett_val *x = sett__epilogue(&at->base, sett_reshape(sums, sett_shape(part_of(o, shape, j))), t->terms); /* as sett_epilogue_partition gives it */
-        sett_store(held, sett_reshape(sett__rounded(x, o->c), each));
+    sett_tensor *held = sett_make_rmem_tensor(b, o->c, each), *to = sett_partition_D(at->thread, as_instruction(o, x->sC));
+    for (int j = 0; j < parts_of(o); j++) {
+        sett_val *value = (in_blocks(&o->terms) ? scaled : finished)(b, t, at, x, j);
+        sett_store(held, sett_reshape(sett__rounded(value, o->c), each));
         sett_copy(r2s, held, part_of(o, to, j));
     }
 }
@@ -173,38 +210,107 @@ static void wait_for_residual(const wgmma_parts *t, const wgmma_group *g)
     sett_set(g->residuals, sett_add(before, 1), 0);
 }
 
+/* What a warp group does with a tile. */
+typedef struct way_out {
+    const wgmma_parts *t;
+    const wgmma_group *g;
+    const wgmma_place *p;
+    sett_tiled_copy *r2s;
+    sett_thr_copy *to;
+    sett_val *high;
+    sett_arg barrier; /* of the group */
+} way_out;
+
+/* Its block number i of 64 columns. */
+typedef struct part_of_tile {
+    span columns;
+    place at;
+    sett_val *number; /* of all columns' blocks */
+} part_of_tile;
+
+static part_of_tile part_of_group(sett_build *b, const way_out *w, int i)
+{
+    const sett_gemm_wgmma_options *o = w->t->o;
+    const int mine = blocks_of_group(o), rows = rows_of_group(o);
+    const block x = block_of(b, w->t, w->g, i);
+    part_of_tile y = {.columns = {.from = {rows_of(b, o, w->to, w->g->acc, i), o->swiglu ? rows_of(b, o, w->to, w->g->acc, i + mine) : NULL}, .sC = x.sC}, .number = column_of(b, w->t, w->p, &x)};
+    y.at = (place){.at = w->p, .base = {.b = b, .batch = w->p->batch, .partition = partition, .partition_tile = partition_tile, .same_rows = upright(o) ? 3 : 28 /* lanes that have a row */, .column_lanes = upright(o) ? 28 : 3}, .o = o, .thread = w->to, .tiler = sett_tuple(b, rows, ROWS), .tile = sett_tuple(b, w->high, y.number)};
+    return y;
+}
+
+/* Of .quantise 2: the block of 128 columns, of the group's rows, that its block number i of 64 is in. */
+static void scale_block(const way_out *w, int i)
+{
+    const sett_gemm_wgmma_options *o = w->t->o;
+    const int step = has_rows_alone(o) ? 1 : groups_of(o); /* blocks of 64 from one of the group's to the next */
+    sett__block_scaling_at(w->t->terms, has_rows_alone(o) ? w->g->number : NULL, i * step * ROWS / EPILOGUE_BLOCK, ROWS);
+}
+
+/* The threads that share rows of the tile meet. */
+static void meet(sett_build *b, const way_out *w)
+{
+    const sett_gemm_wgmma_options *o = w->t->o;
+    enum { BOTH = 3 /* barriers of the groups are below */ };
+    if (has_rows_alone(o))
+        sett_barrier(b, w->barrier, GROUP);
+    else
+        sett_barrier(b, BOTH, GROUP * groups_of(o));
+}
+
+/* What is stored of the tile stays in the registers of its sums until all threads know the largest of each row's 128 columns. */
+static void settle_blocks(sett_build *b, const way_out *w)
+{
+    const wgmma_parts *t = w->t;
+    const sett_gemm_wgmma_options *o = t->o;
+    const int threads = has_rows_alone(o) ? GROUP : GROUP * groups_of(o);
+    sett_val *n = sett_value(b, sett_get(w->p->at, 1));
+    for (int i = 0; i < blocks_of_group(o); i++) {
+        part_of_tile x = part_of_group(b, w, i);
+        scale_block(w, i);
+        hold_columns(b, t, &x.at, &x.columns);
+    }
+    meet(b, w);
+    const block_place to = {.SD = sett__wgmma_rows(w->p, t->terms->to.SD), .part = has_rows_alone(o) ? w->g->number : NULL, .row = sett_mul(w->high, rows_of_group(o)), .rows = w->p->rows,
+        .block = sett_mul(n, columns(o) / EPILOGUE_BLOCK)};
+    sett__settle_blocks(t->terms, &to, sett_mod(sett_thread_idx(b, 0), threads), threads);
+    meet(b, w);
+}
+
 /* What a warp group has of the tile, 64 columns at a time: threads write them, and one begins their copy, when the one of the last tile has
  * read the place, or R has come there. What lies past the edges is left out. */
 void sett__wgmma_store(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p)
 {
     const sett_gemm_wgmma_options *o = t->o;
     const sett_dtype d = o->c;
-    const int mine = blocks_of_group(o), each = each_of(o), rows = rows_of_group(o);
-    sett_copy_atom *move = sett__bytes_of(d) == 2 ? sett_stmatrix(b, d, each / 2, !upright(o)) : sett_copy_universal(b, d, sett_dtype_bits(d));
-    sett_tiled_copy *r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1, rows));
-    sett_thr_copy *to = sett_get_slice(r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
-    sett_val *stores = is_first_warp(b), *high = high_of_group(b, t, g, p), *whole = o->grouped ? sett_ge(p->rows, sett_mul(sett_add(high, 1), rows)) : NULL;
-    const sett_arg barrier = SETT_A(sett_add(g->number, 1));
+    const int mine = blocks_of_group(o), rows = rows_of_group(o);
+    sett_copy_atom *move = sett__bytes_of(d) == 2 ? sett_stmatrix(b, d, each_of(o) / 2, !upright(o)) : sett_copy_universal(b, d, sett_dtype_bits(d));
+    way_out w = {.t = t, .g = g, .p = p, .r2s = sett_make_tiled_copy_C(move, sett__wgmma_product(b, o, 1, rows))};
+    w.to = sett_get_slice(w.r2s, sett_mod(sett_thread_idx(b, 0), GROUP));
+    sett_val *stores = is_first_warp(b);
+    w.high = high_of_group(b, t, g, p);
+    sett_val *whole = o->grouped ? sett_ge(p->rows, sett_mul(sett_add(w.high, 1), rows)) : NULL;
+    w.barrier = SETT_A(sett_add(g->number, 1));
     move_terms(b, t, p);
     if (t->tr)
         wait_for_residual(t, g);
+    if (in_blocks(&o->terms))
+        settle_blocks(b, &w);
     for (int i = 0; i < mine; i++) {
-        const block x = block_of(b, t, g, i);
-        sett_tensor *part[] = {rows_of(b, o, to, g->acc, i), o->swiglu ? rows_of(b, o, to, g->acc, i + mine) : NULL};
-        sett_val *number = column_of(b, t, p, &x); /* of all columns' */
-        place here = {.at = p, .base = {.b = b, .batch = p->batch, .partition = partition, .same_rows = upright(o) ? 3 : 28 /* lanes that have a row */, .column_lanes = upright(o) ? 28 : 3}, .o = o, .thread = to, .tiler = sett_tuple(b, rows, ROWS), .tile = sett_tuple(b, high, number)};
+        part_of_tile x = part_of_group(b, &w, i);
+        if (in_blocks(&o->terms))
+            scale_block(&w, i);
         if (!t->tr) {
             sett_tma_store_wait_read(b, o->tuning.ping_pong ? staged_blocks(o) - 1 : mine - 1);
-            sett_barrier(b, barrier, GROUP);
+            sett_barrier(b, w.barrier, GROUP);
         }
-        fill_columns(b, t, r2s, &here, part, as_instruction(o, x.sC));
+        fill_columns(b, t, w.r2s, &x.at, &x.columns);
         sett_fence_view_async_shared(b);
-        sett_barrier(b, barrier, GROUP);
+        sett_barrier(b, w.barrier, GROUP);
         sett_if (b, whole ? sett_and(stores, whole) : stores)
-            store_boxes(t, x.sC, p, high, number);
+            store_boxes(t, x.columns.sC, p, w.high, x.number);
         if (whole)
             sett_if (b, sett_not(whole))
-                store_rows(b, t, x.sC, p, high, number);
+                store_rows(b, t, x.columns.sC, p, w.high, x.number);
         sett_tma_store_commit(b);
     }
 }

@@ -152,7 +152,7 @@ static sett_status take(const char *function, const sett_product_problem *given,
         return sett__product_fail(err, SETT_E_ARGUMENT, function, ".b is %s of .dtype %s, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes", sett_dtype_name(p->b), sett_dtype_name(p->dtype));
     const char *needs = sett__product_needs_tma(p);
     if (needs && gpu && strcmp(target, "sm_90a"))
-        return sett__product_fail(err, SETT_E_TARGET, function, "%s: products with %s need sm_90a, the target is %s", needs, p->block_scales ? "them" : "groups", target);
+        return sett__product_fail(err, SETT_E_TARGET, function, "%s: products with %s need sm_90a, the target is %s", needs, p->grouped && !p->block_scales ? "groups" : "them", target);
     if (needs && !by_tma && !empty) {
         sett__product_why_no_tma(p, &c);
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "%s", c.why);

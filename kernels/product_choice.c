@@ -31,11 +31,24 @@ static const struct product_tile blocks[] = {{32, 64, 64, 1, false}, {64, 64, 64
 /* What a thread sums: as it is, also where rows straddle lines of L2, and of groups; in two levels (.promote), or those times scales (.block_scales), or of packed weights. */
 enum { SUMMED, STRADDLED, GROUPED, IN_LEVELS, IN_BLOCKS, PACKED };
 #define TILES(of_) {of_, sizeof of_ / sizeof *of_}
-static const struct {
+typedef struct tiles {
     const struct product_tile *tile;
     size_t n;
-} tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, [STRADDLED] = {TILES(straddling), TILES(gated)}, [GROUPED] = {TILES(of_groups), TILES(gated)}, [IN_LEVELS] = {TILES(usual), TILES(gated_promoted)}, [IN_BLOCKS] = {TILES(blocks), TILES(gated_blocks)},
+} tile_set;
+static const tile_set tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, [STRADDLED] = {TILES(straddling), TILES(gated)}, [GROUPED] = {TILES(of_groups), TILES(gated)}, [IN_LEVELS] = {TILES(usual), TILES(gated_promoted)}, [IN_BLOCKS] = {TILES(blocks), TILES(gated_blocks)},
     [PACKED] = {TILES(packed), TILES(gated_packed)}};
+
+/* The same of .quantise 2, for whole blocks of 128 columns of D. No such product has a kernel of few rows, so that low tiles are here.
+ * Gated ones of 112 and 128 rows, of two levels of 56, and of packed weights of 160 would spill. */
+static const struct product_tile whole[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {48, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}},
+    whole_straddling[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, true}, {160, 128, 128, 2, false}, {192, 128, 128, 2, false}},
+    whole_gated[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {104, 256, 128, 1, false}, {120, 256, 128, 1, false}},
+    whole_levels[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}},
+    whole_packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {144, 128, 128, 1, false}},
+    whole_gated_packed[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}},
+    whole_blocks[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}};
+static const tile_set whole_by[][2] = {[SUMMED] = {TILES(whole), TILES(whole_gated)}, [STRADDLED] = {TILES(whole_straddling), TILES(whole_gated)}, [GROUPED] = {TILES(whole), TILES(whole_gated)}, [IN_LEVELS] = {TILES(whole), TILES(whole_levels)},
+    [IN_BLOCKS] = {TILES(whole_blocks), TILES(whole_levels)}, [PACKED] = {TILES(whole_packed), TILES(whole_gated_packed)}};
 
 static double least(double x, double y)
 {
@@ -164,7 +177,7 @@ static void consider_tile(const product_facts *f, int64_t m, int i, product_way 
 static product_way few_rows(const product_facts *f)
 {
     enum { ROWS_OF_B = 8 };
-    const double blocks = (double)ceil_div(f->n_b, ROWS_OF_B), rate = least(f->device->memory * FEW_READ, blocks * FEW_BLOCK);
+    const double all = (double)ceil_div(f->n_b, ROWS_OF_B), rate = least(f->device->memory * FEW_READ, all * FEW_BLOCK);
     return (product_way){.kernel = f->n_tiles, .us = LAUNCH_US + (double)f->bytes_b / rate / f->device->mhz};
 }
 
@@ -202,8 +215,9 @@ static bool may_ping_pong(const sett_gemm_wgmma_options *o)
 void sett__product_tiles(product_facts *f, const sett_gemm_wgmma_options *o)
 {
     const int by = packed_bits(o) ? PACKED : o->block_scales ? IN_BLOCKS : o->promote ? IN_LEVELS : o->grouped ? GROUPED : f->lda % EVEN || f->ldb % EVEN ? STRADDLED : SUMMED;
-    const struct product_tile *of = tiles_by[by][o->swiglu].tile;
-    const size_t n = tiles_by[by][o->swiglu].n, most_tiles = (size_t)SETT_PRODUCT_KERNELS - (f->few > 0);
+    const tile_set *set = &(in_blocks(&o->terms) ? whole_by : tiles_by)[by][o->swiglu];
+    const struct product_tile *of = set->tile;
+    const size_t n = set->n, most_tiles = (size_t)SETT_PRODUCT_KERNELS - (f->few > 0);
     f->n_tiles = 0;
     for (size_t i = n > most_tiles ? n - most_tiles : 0; i < n; i++) {
         struct product_tile t = of[i];

@@ -22,7 +22,7 @@ static void check_packed(sett_product_problem *p, choice *c)
     const struct {
         const char *name;
         bool given;
-    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"batch", p->batch > 1}, {"grouped", p->grouped != SETT_GROUPED_NONE}, {"ldb", p->ldb != 0}, {"pointer_array", p->pointer_array}};
+    } none[] = {{"a_major", p->a_major}, {"b_major", p->b_major}, {"ldb", p->ldb != 0}, {"batch_b", p->batch_b != 0}, {"pointer_array", p->pointer_array}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (none[i].given)
             REFUSE(c, ".b is %s of .dtype %s, packed weights: then .%s is 0", sett_dtype_name(p->b), sett_dtype_name(p->dtype), none[i].name);
@@ -59,7 +59,11 @@ static void check_types(sett_product_problem *p, choice *c)
 const char *sett__product_needs_tma(const sett_product_problem *p)
 {
     static const char *const grouped[] = {NULL, ".grouped is contiguous", ".grouped is masked"};
-    return p->block_scales ? ".block_scales is 1" : grouped[p->grouped];
+    if (p->block_scales || p->grouped)
+        return p->block_scales ? ".block_scales is 1" : grouped[p->grouped];
+    if (!sett__product_packed_bits(p))
+        return NULL;
+    return product_batch(p) ? ".batch is more than 1, of packed weights" : in_blocks(&p->terms) ? ".quantise is 2, of packed weights" : NULL; /* sett_gemm_mixed has neither */
 }
 
 static void check_groups(const sett_product_problem *p, choice *c)
@@ -173,8 +177,9 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     if (*c->why)
         return;
     check_elements(p, c, max_m);
-    check_span(c, "lda", sett__product_packed_bits(p) > 0, p->lda, max_m); /* sett_gemm_mixed's offsets have 32 bits */
-    check_span(c, "ldd", sett__product_packed_bits(p) > 0, p->ldd, max_m);
+    const bool mixed = sett__product_packed_bits(p) > 0 && !product_kinds_b(p); /* sett_gemm_mixed's offsets have 32 bits */
+    check_span(c, "lda", mixed, p->lda, max_m);
+    check_span(c, "ldd", mixed, p->ldd, max_m);
     check_span(c, "ldr", p->residual, p->ldr, max_m);
     check_span(c, "ldaux", p->terms.aux, p->ldaux, max_m);
     if (p->pointer_array)
@@ -258,8 +263,10 @@ bool sett__product_streams(const sett_product_problem *p)
 /* What sett_gemm_few_rows takes, on any target. */
 bool sett__product_takes_few(const sett_product_problem *p)
 {
+    if (in_blocks(&p->terms))
+        return false;
     if (sett__product_packed_bits(p)) /* only beside tiles, which take less */
-        return sett__product_takes_tma(p, "sm_90a") && !p->batch_invariant;
+        return sett__product_takes_tma(p, "sm_90a") && !p->batch_invariant && !product_kinds_b(p);
     const bool types = p->b == p->dtype && p->d != SETT_I32 && (p->d != SETT_I8 || p->terms.quantise) && !p->tf32 && !p->block_scales, lies = sett__product_align_in(p) == ALIGN && !p->a_major && !p->b_major;
     const int64_t limit = INT32_MAX / PRODUCT_FEW;
     return types && lies && p->lda <= limit && p->ldd <= limit && p->ldr <= limit && p->ldaux <= limit && p->k && p->n && !product_kinds_b(p) && !p->batch_invariant;

@@ -43,7 +43,7 @@ static void add_packed(launch *l, const sett_product_problem *p, const sett_prod
 {
     const sett_weights w = {.size = sizeof w, .dtype = p->dtype, .b = p->b, .sw = p->sw, .group = p->group, .zeros = p->zeros, .n = p->n, .k = p->k, .swiglu = p->swiglu};
     sett_buf *b = &l->buf[l->n], *sw = &l->buf[l->n + 1];
-    sett__packed_bufs(&w, o->b, o->sw, b, sw);
+    sett__packed_bufs(&w, product_kinds_b(p), o->b, o->sw, b, sw);
     l->arg[l->n++] = sett_launch_arg_buf(b);
     l->arg[l->n++] = sett_launch_arg_buf(sw);
 }
@@ -54,10 +54,22 @@ static void add_number(launch *l, int has, float x)
         l->arg[l->n++] = sett_launch_arg_float(x);
 }
 
+/* Of rows and 128 columns of a matrix (m,cols): contiguous along m. */
+static int64_t columns_apart(int m, int64_t given)
+{
+    return given ? given : (m + SCALES - 1) / SCALES * SCALES;
+}
+
+static void add_scales(launch *l, const sett_product_problem *p, int m, const float *at, int cols, int64_t given)
+{
+    const int64_t apart = columns_apart(m, given), blocks = product_blocks(cols);
+    add_matrix(l, product_kinds_a(p), at, SETT_F32, m, blocks, apart, apart * blocks, 1);
+}
+
 static void add_block_scales(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
 {
-    const int64_t ldsa = o->ldsa ? o->ldsa : (m + SCALES - 1) / SCALES * SCALES, k = product_blocks(p->k), rows_b = product_blocks(p->n) << p->swiglu;
-    add_matrix(l, product_kinds_a(p), o->sa, SETT_F32, m, k, ldsa, ldsa * k, 1);
+    const int64_t rows_b = product_blocks(p->n) << p->swiglu, k = product_blocks(p->k);
+    add_scales(l, p, m, o->sa, p->k, o->ldsa);
     add_matrix(l, product_kinds_b(p), o->sb, SETT_F32, rows_b, k, p->ldsb, p->ldsb * rows_b, 0);
 }
 
@@ -78,8 +90,10 @@ static void add_terms(launch *l, const sett_product_problem *p, int m, int max_m
     add_number(l, t->clamp, o->low), add_number(l, t->clamp, o->high);
     if (t->amax)
         add_vector(l, t->amax == 2 ? kinds : 0, o->amax, SETT_F32, t->amax == 2 ? m : 1);
-    if (t->quantise)
+    if (t->quantise == 1)
         add_vector(l, 0, o->qs, SETT_F32, 1);
+    if (in_blocks(t))
+        add_scales(l, p, m, o->sd, p->n, o->ldsd);
     if (t->row_sum)
         add_vector(l, kinds, o->row_sum, SETT_F32, m);
     if (t->column_sum)
@@ -91,12 +105,12 @@ static void add_terms(launch *l, const sett_product_problem *p, int m, int max_m
 }
 
 /* What arrays of pointers do not say of the operands, and how many they are, in the order of gemm_mma.h. */
-static void add_extents(launch *l, const sett_product_problem *p, int m)
+static void add_extents(launch *l, const sett_product_problem *p, int m, int64_t ldsd)
 {
     const struct {
         bool has;
         int64_t x;
-    } of[] = {{true, m}, {true, p->n}, {true, p->k}, {true, p->batch}, {true, p->lda}, {true, p->ldb}, {p->residual, p->ldr}, {true, p->ldd}, {p->terms.aux, p->ldaux}};
+    } of[] = {{true, m}, {true, p->n}, {true, p->k}, {true, p->batch}, {true, p->lda}, {true, p->ldb}, {p->residual, p->ldr}, {true, p->ldd}, {p->terms.aux, p->ldaux}, {in_blocks(&p->terms), columns_apart(m, ldsd)}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].has)
             l->arg[l->n++] = sett_launch_arg_int(of[i].x);
@@ -157,7 +171,7 @@ static sett_status check_operands(const sett_product_problem *p, const sett_prod
         const char *without;
     } of[] = {{"a", o->a, 1, deep, ""}, {"b", o->b, 1, deep, ""}, {"d", o->d, 1, 1, ""}, {"r", o->r, p->residual, 1, ".residual is 0"}, {"sa", o->sa, scales, p->scaled || deep, no_scales},
         {"sb", o->sb, scales, p->scaled || deep, no_scales}, {"sw", o->sw, packed, 1, ".b is not of packed weights"}, {"s", o->s, t->scale, 1, ".terms.scale is 0"},
-        {"qs", o->qs, t->quantise, 1, ".terms.quantise is 0"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
+        {"qs", o->qs, t->quantise == 1, 1, ".terms.quantise is not 1"}, {"sd", o->sd, in_blocks(t), 1, ".terms.quantise is not 2"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
         {"row_sum", o->row_sum, t->row_sum, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, ".terms.row_max is 0"},
         {"column_max", o->column_max, t->column_max, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, grouped[g]}};
     const struct {
@@ -217,8 +231,14 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         return s;
     if (o->expected_m < 0)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d: 0 or more", o->expected_m);
-    if (blocks && o->ldsa && (o->ldsa < m || o->ldsa % SCALES || o->ldsa > INT32_MAX))
-        return sett__product_fail(err, SETT_E_ARGUMENT, function, ".ldsa is %lld: a multiple of %d, at least m, %d, or 0 for that", (long long)o->ldsa, SCALES, m);
+    const struct {
+        const char *name;
+        bool has;
+        int64_t x;
+    } apart[] = {{"ldsa", blocks, o->ldsa}, {"ldsd", in_blocks(&x->p.terms), o->ldsd}};
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (apart[i].has && apart[i].x && (apart[i].x < m || apart[i].x % SCALES || apart[i].x > INT32_MAX))
+            return sett__product_fail(err, SETT_E_ARGUMENT, function, ".%s is %lld: a multiple of %d, at least m, %d, or 0 for that", apart[i].name, (long long)apart[i].x, SCALES, m);
     s = x->device == SETT_CPU ? check_table(&x->p, m, o, err) : SETT_OK;
     if (s)
         return s;
@@ -258,6 +278,6 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
         add_stream(&l, x, workspace, &w);
     if (p->pointer_array)
-        add_extents(&l, p, m);
+        add_extents(&l, p, m, o->ldsd);
     return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
 }

@@ -60,12 +60,13 @@ static int group_of(const sett_weights *w)
     return w->group < 0 ? w->k : w->group;
 }
 
-void sett__packed_bufs(const sett_weights *w, const void *weights, const void *scales, sett_buf *b, sett_buf *sw)
+void sett__packed_bufs(const sett_weights *w, int matrices, const void *weights, const void *scales, sett_buf *b, sett_buf *sw)
 {
     const int64_t blocks = (int64_t)blocks_of(w->n, ROWS) << w->swiglu, boxes = (int64_t)blocks_of(w->k, WEIGHTS_PIECE) * sett_dtype_bits(w->b) / WEIGHTS_BOX_BITS;
     const int64_t rows = ROWS * (1 + w->zeros), groups = (int64_t)packed_groups(w);
-    *b = (sett_buf){.data = (void *)(uintptr_t)weights, .dtype = SETT_U64, .rank = 3, .shape = {WEIGHTS_WORDS, boxes, blocks}, .stride = {1, WEIGHTS_WORDS, WEIGHTS_WORDS * boxes}};
-    *sw = (sett_buf){.data = (void *)(uintptr_t)scales, .dtype = w->sw, .rank = 3, .shape = {rows, groups, blocks}, .stride = {1, rows, rows * groups}};
+    const int rank = 3 + (matrices > 0);
+    *b = (sett_buf){.data = (void *)(uintptr_t)weights, .dtype = SETT_U64, .rank = rank, .shape = {WEIGHTS_WORDS, boxes, blocks, matrices}, .stride = {1, WEIGHTS_WORDS, WEIGHTS_WORDS * boxes, WEIGHTS_WORDS * boxes * blocks}};
+    *sw = (sett_buf){.data = (void *)(uintptr_t)scales, .dtype = w->sw, .rank = rank, .shape = {rows, groups, blocks, matrices}, .stride = {1, rows, rows * groups, rows * groups * blocks}};
 }
 
 static sett_status say(sett_error *err, const char *function, const char *why)

@@ -33,15 +33,15 @@ typedef struct weights_options {
 } weights_options;
 /* Fills in what is 0, and refuses what cannot be. */
 void sett__check_weights(const weights_options *, choice *);
-/* What a kernel takes them as. */
-void sett__packed_bufs(const sett_weights *settled, const void *weights, const void *scales, sett_buf *b, sett_buf *sw);
+/* What a kernel takes them as. matrices: so many behind each other, by a last mode; 0: one, without that. */
+void sett__packed_bufs(const sett_weights *settled, int matrices, const void *weights, const void *scales, sett_buf *b, sett_buf *sw);
 /* Of other products they are 0. */
 void sett__no_weights(sett_dtype sw, int group, int zeros, choice *);
 
 /* ---- what kernels do with them: weights_decode.c ---- */
 enum { WEIGHTS_STEPS = 4 /* of 16 of K, in a piece */, WEIGHTS_REGISTERS = 4 /* of an instruction's A, with 2 values each */, WEIGHTS_QUAD = 4 /* words of 16 bytes */, WEIGHTS_WORDS_MOST = 8 };
-/* The parameters B and SW: (256,boxes,blocks) of Uint64, (64 or 128,groups,blocks). */
-void sett__weights_params(sett_build *, const weights_options *, int swiglu, sett_val *N, sett_val *K, sett_tensor *to[2]);
+/* The parameters B and SW: (256,boxes,blocks) of Uint64, (64 or 128,groups,blocks); with a last mode of so many matrices; NULL: of one, without that. */
+void sett__weights_params(sett_build *, const weights_options *, int swiglu, sett_val *N, sett_val *K, sett_val *matrices, sett_tensor *to[2]);
 /* Of a row and a group, as values of A's type. zero: NULL: there is none, or that of weights_middle(). */
 typedef struct weights_scale {
     sett_val *by, *zero;

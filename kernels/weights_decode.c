@@ -129,12 +129,19 @@ void sett__weights_words(sett_tensor *piece, int boxes, sett_val *thread, sett_v
     }
 }
 
-void sett__weights_params(sett_build *b, const weights_options *o, int swiglu, sett_val *N, sett_val *K, sett_tensor *to[2])
+/* All of it lies beside each other. */
+static sett_layout *packed_layout(sett_build *b, int first, sett_val *second, sett_val *blocks, sett_val *matrices)
+{
+    sett_val *block = sett_mul(second, first);
+    return matrices ? sett_make_layout(b, T(first, second, blocks, matrices), T(1, first, block, sett_mul(blocks, block))) : sett_make_layout(b, T(first, second, blocks), T(1, first, block));
+}
+
+void sett__weights_params(sett_build *b, const weights_options *o, int swiglu, sett_val *N, sett_val *K, sett_val *matrices, sett_tensor *to[2])
 {
     const int rows = WEIGHTS_PIECE * (1 + o->zeros), group = *o->group, each = group < WEIGHTS_PIECE ? 1 : group / WEIGHTS_PIECE;
     sett_val *pieces = sett_floordiv(sett_add(K, WEIGHTS_PIECE - 1), WEIGHTS_PIECE), *blocks = sett_mul(sett_floordiv(sett_add(N, WEIGHTS_PIECE - 1), WEIGHTS_PIECE), 1 + swiglu);
     sett_val *groups = group < 0 ? sett_const(b, SETT_I32, 1) : group < WEIGHTS_PIECE ? sett_mul(pieces, WEIGHTS_PIECE / group) : sett_floordiv(sett_add(pieces, each - 1), each);
     sett_val *boxes = sett_mul(pieces, sett_dtype_bits(o->b) / WEIGHTS_BOX_BITS);
-    to[0] = sett_param(b, "B", SETT_U64, sett_make_layout(b, T(WEIGHTS_WORDS, boxes, blocks), T(1, WEIGHTS_WORDS, sett_mul(boxes, WEIGHTS_WORDS))), .align = 16);
-    to[1] = sett_param(b, "SW", *o->sw, sett_make_layout(b, T(rows, groups, blocks), T(1, rows, sett_mul(groups, rows))), .align = 16);
+    to[0] = sett_param(b, "B", SETT_U64, packed_layout(b, WEIGHTS_WORDS, boxes, blocks, matrices), .align = 16);
+    to[1] = sett_param(b, "SW", *o->sw, packed_layout(b, rows, groups, blocks, matrices), .align = 16);
 }

@@ -26,8 +26,8 @@ typedef struct product {
     int n_room;
 } product;
 
-enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, SW, OFFSETS, COUNTS, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, OPERANDS };
-static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "sw", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"};
+enum { A, B, OUT, R, SA, SB, BIAS, AUX, S, QS, AMAX, SW, OFFSETS, COUNTS, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, SD, OPERANDS };
+static const char *const names_of[] = {"a", "b", "out", "r", "sa", "sb", "bias", "aux", "s", "qs", "amax", "sw", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max", "sd"};
 /* Numbers of a call. */
 enum { ALPHA, CAP, BETA, LOW, HIGH, NUMBERS };
 static const char *const number_names[] = {"alpha", "cap", "beta", "low", "high"};
@@ -207,18 +207,18 @@ static int check_strides(const product *x, const taken *t, int i, const form *f)
     return 0;
 }
 
-/* A run takes columns of sa at multiples of 16 bytes, one group behind the other. A buffer with such rows of its own, transposed, has them for any m. */
-static int check_scales(const taken *t, const form *f)
+/* A run takes columns of sa, and of sd, at multiples of 16 bytes, one group behind the other. A buffer with such rows of its own, transposed, has them for any m. */
+static int check_scales(const taken *t, int i, const form *f)
 {
-    const sett_buf *b = &t->buf[SA];
+    const sett_buf *b = &t->buf[i];
     const int deep = f->kinds > 0;
     const long long m = f->rows, blocks = f->cols, padded = (m + 3) / 4 * 4, given[] = {b->stride[0], b->stride[1], deep ? b->stride[2] : 0};
-    if (!m || !blocks || ((m < 2 || b->stride[deep] == 1) && (blocks < 2 || (f->apart % 4 == 0 && f->apart >= m)) && (f->kinds < 2 || b->stride[0] == f->batch)))
+    if (!m || !blocks || ((m < 2 || b->stride[deep] == 1) && (blocks < 2 || (b->stride[deep + 1] == f->apart && f->apart % 4 == 0 && f->apart >= m)) && (f->kinds < 2 || b->stride[0] == f->batch)))
         return 0;
     if (deep)
-        return refuse_form(t, SA, SETT_E_SHAPE, "its strides are (%lld, %lld, %lld), and the product takes (%lld S, 1, S), S a multiple of 4 and at least %lld, the rows of a: a buffer (%d, %lld, %lld) .swapaxes(1, 2)[:, :%lld] has them",
+        return refuse_form(t, i, SETT_E_SHAPE, "its strides are (%lld, %lld, %lld), and the product takes (%lld S, 1, S), S a multiple of 4 and at least %lld, the rows of a: a buffer (%d, %lld, %lld) .swapaxes(1, 2)[:, :%lld] has them",
             given[0], given[1], given[2], blocks, m, f->kinds, blocks, padded, m);
-    return refuse_form(t, SA, SETT_E_SHAPE, "its strides are (%lld, %lld), and the product takes (1, S), S a multiple of 4 and at least %lld, the rows of a: a buffer (%lld, %lld) .T[:%lld] has them", given[0],
+    return refuse_form(t, i, SETT_E_SHAPE, "its strides are (%lld, %lld), and the product takes (1, S), S a multiple of 4 and at least %lld, the rows of a: a buffer (%lld, %lld) .T[:%lld] has them", given[0],
         given[1], m, blocks, padded, m);
 }
 
@@ -247,8 +247,8 @@ static int check_matrix(const product *x, const taken *t, int i, const form *f)
         return refuse_form(t, i, SETT_E_SHAPE, "it has %lld %s, and the product %d: %s", (long long)b->shape[0], kinds_of(x), f->kinds, x->p.grouped ? "groups" : "batch");
     if (b->shape[deep] != f->rows || b->shape[deep + 1] != f->cols)
         return refuse_form(t, i, SETT_E_SHAPE, "it is %lld x %lld, and the product takes %lld x %lld%s", (long long)b->shape[deep], (long long)b->shape[deep + 1], (long long)f->rows, (long long)f->cols,
-            i == SA ? ": rows of a, ceil(K/128)" : "");
-    return i == SA ? check_scales(t, f) : check_strides(x, t, i, f);
+            i == SA ? ": rows of a, ceil(K/128)" : i == SD ? ": rows of a, ceil(N/128)" : "");
+    return i == SA || i == SD ? check_scales(t, i, f) : check_strides(x, t, i, f);
 }
 
 /* Numbers beside each other; kinds: so many for each product of a batch, or group, one behind the other. */
@@ -266,15 +266,16 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
     return 0;
 }
 
-/* What sett.pack_weights gives: bytes, of other numbers where it was told another problem. */
+/* What sett.pack_weights gives, of each product or group: bytes, of other numbers where it was told another problem. */
 static int check_packed(const product *x, const taken *t, int i, size_t bytes)
 {
     const sett_buf *b = &t->buf[i];
     const sett_product_problem *p = &x->p;
-    if (b->rank == 1 && b->shape[0] != (int64_t)bytes)
-        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld elements: packed %s of n=%d, k=%d, group=%d, zeros=%d%s are %zu bytes beside each other", (long long)b->shape[0], i == B ? "weights" : "scales",
+    const int deep = kinds_of_b(p) > 0;
+    if (b->rank == 1 + deep && b->shape[deep] != (int64_t)bytes)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld elements: packed %s of n=%d, k=%d, group=%d, zeros=%d%s are %zu bytes beside each other", (long long)b->shape[deep], i == B ? "weights" : "scales",
             p->n, p->k, p->group, p->zeros, p->swiglu ? ", swiglu=1" : "", bytes);
-    return check_vector(x, t, i, SETT_U8, (int64_t)bytes, 0);
+    return check_vector(x, t, i, SETT_U8, (int64_t)bytes, kinds_of_b(p));
 }
 
 /* One operand that the problem has; pointers: it may be an array of addresses, which is only read. */
@@ -297,7 +298,7 @@ static int check_given(const product *x, const taken *t, PyObject *const arg[OPE
         int i, wanted;
         const char *option;
     } of[] = {{R, x->p.residual, "residual=1"}, {SA, scales, of_scales}, {SB, scales, of_scales}, {BIAS, x->p.terms.bias, "bias=1"}, {AUX, x->p.terms.aux, "aux=1"},
-        {S, x->p.terms.scale, "scale=1"}, {QS, x->p.terms.quantise, "quantise=1"}, {AMAX, x->p.terms.amax, "amax=1"},
+        {S, x->p.terms.scale, "scale=1"}, {QS, x->p.terms.quantise == 1, "quantise=1"}, {SD, x->p.terms.quantise == 2, "quantise=2"}, {AMAX, x->p.terms.amax, "amax=1"},
         {OFFSETS, x->p.grouped == SETT_GROUPED_CONTIGUOUS, "grouped=contiguous"}, {COUNTS, x->p.grouped == SETT_GROUPED_MASKED, "grouped=masked"},
         {ROW_SUM, x->p.terms.row_sum, "row_sum=1"}, {COLUMN_SUM, x->p.terms.column_sum, "column_sum=1"}, {ROW_MAX, x->p.terms.row_max, "row_max=1"}, {COLUMN_MAX, x->p.terms.column_max, "column_max=1"}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
@@ -315,11 +316,11 @@ static int64_t blocks_of(int64_t n)
     return (n + 127) / 128;
 }
 
-/* How far apart columns of sa lie: of one, which has no stride, as sett_product_run takes it. */
-static int64_t ldsa_of(const product *x, const taken *t, int64_t m)
+/* How far apart columns of scales lie, of sa or sd, which has one for 128 of so many columns: of one, which has no stride, as sett_product_run takes it. */
+static int64_t apart_of(const taken *t, int i, int columns, int64_t m)
 {
-    const sett_buf *sa = &t->buf[SA];
-    return x->p.k > 128 && sa->rank > 1 ? sa->stride[sa->rank - 1] : (m + 3) / 4 * 4;
+    const sett_buf *scales = &t->buf[i];
+    return columns > 128 && scales->rank > 1 ? scales->stride[scales->rank - 1] : (m + 3) / 4 * 4;
 }
 
 /* only: one operand alone is checked; OPERANDS: all. */
@@ -328,7 +329,8 @@ static int check_all(const product *x, const taken *t, int64_t m, int only)
     const sett_product_problem *p = &x->p;
     const sett_dtype beside = p->d == SETT_F32 || p->d == SETT_F16 || p->d == SETT_BF16 ? p->d : SETT_F32; /* of bias and aux: gemm.h */
     const int of_a = kinds_of_a(p), of_b = kinds_of_b(p);
-    const int64_t ldsa = p->block_scales ? ldsa_of(x, t, m) : 0; /* any, of each call */
+    const int64_t ldsa = p->block_scales ? apart_of(t, SA, p->k, m) : 0; /* any, of each call */
+    const int64_t ldsd = p->terms.quantise != 2 ? 0 : only == OPERANDS ? apart_of(t, SD, p->n, m) : (m + 3) / 4 * 4; /* one of a list, which says none */
     const int64_t rows_sb = blocks_of(p->n) << p->swiglu;
     const struct {
         int i, has;
@@ -336,14 +338,15 @@ static int check_all(const product *x, const taken *t, int64_t m, int only)
     } matrix[] = {{A, 1, {p->dtype, m, p->k, p->lda, p->batch_a, p->a_major, "a", of_a}}, {B, !x->packed_bytes, {p->b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major, "b", of_b}},
         {OUT, 1, {p->d, m, p->n, p->ldd, p->batch_d, 0, "d", of_a}}, {R, p->residual, {p->d, m, p->n, p->ldr, p->batch_r, 0, "r", of_a}},
         {AUX, p->terms.aux, {beside, m, p->n, p->ldaux, p->ldaux * x->max_m, 0, "aux", of_a}}, {SA, p->block_scales, {SETT_F32, m, blocks_of(p->k), ldsa, ldsa * blocks_of(p->k), 1, "sa", of_a}},
-        {SB, p->block_scales, {SETT_F32, rows_sb, blocks_of(p->k), p->ldsb, p->ldsb * rows_sb, 0, "sb", of_b}}};
+        {SB, p->block_scales, {SETT_F32, rows_sb, blocks_of(p->k), p->ldsb, p->ldsb * rows_sb, 0, "sb", of_b}},
+        {SD, p->terms.quantise == 2, {SETT_F32, m, blocks_of(p->n), ldsd, ldsd * blocks_of(p->n), 1, "sd", of_a}}};
     const struct {
         int i, has;
         sett_dtype dtype;
         int64_t n;
         int kinds;
     } vector[] = {{SA, p->scaled, SETT_F32, m, of_a}, {SB, p->scaled, SETT_F32, p->n, of_b}, {BIAS, p->terms.bias, beside, p->n, of_b}, {S, p->terms.scale, SETT_F32, 1, 0},
-        {QS, p->terms.quantise, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
+        {QS, p->terms.quantise == 1, SETT_F32, 1, 0}, {AMAX, p->terms.amax, SETT_F32, p->terms.amax == 2 ? m : 1, p->terms.amax == 2 ? of_a : 0},
         {OFFSETS, p->grouped == SETT_GROUPED_CONTIGUOUS, SETT_I32, (int64_t)p->groups + 1, 0}, {COUNTS, p->grouped == SETT_GROUPED_MASKED, SETT_I32, p->groups, 0},
         {ROW_SUM, p->terms.row_sum, SETT_F32, m, of_a}, {COLUMN_SUM, p->terms.column_sum, SETT_F32, p->n, of_b}, {ROW_MAX, p->terms.row_max, SETT_F32, m, of_a}, {COLUMN_MAX, p->terms.column_max, SETT_F32, p->n, of_b}};
     for (size_t k = 0; k < sizeof matrix / sizeof *matrix; k++)
@@ -540,7 +543,7 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
-        .amax = at[AMAX], .sw = at[SW], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
+        .amax = at[AMAX], .sw = at[SW], .ldsa = x->p.block_scales ? apart_of(t, SA, x->p.k, m) : 0, .sd = at[SD], .ldsd = x->p.terms.quantise == 2 ? apart_of(t, SD, x->p.n, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
         .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX]};
     if (take_numbers(x, number, &o))
         return -1;
@@ -562,15 +565,15 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "sw", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
-        "row_sum", "column_sum", "row_max", "column_max", "m", NULL};
+        "row_sum", "column_sum", "row_max", "column_max", "sd", "m", NULL};
     product *x = (product *)self;
     PyObject *arg[OPERANDS] = {NULL}, *made[OPERANDS] = {NULL}, *number[NUMBERS] = {NULL}, *stream = NULL, *out = NULL;
     taken t;
     long long rows = -1;
     int expected_m = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOOiOOOOL:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
+    if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOOiOOOOOL:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
             &arg[S], &arg[QS], &arg[AMAX], &arg[SW], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
-            &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX], &rows))
+            &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX], &arg[SD], &rows))
         return NULL;
     int64_t m = rows;
     for (int i = 0; i < OPERANDS; i++)
@@ -639,7 +642,7 @@ static PyGetSetDef members[] = {
 #define METHOD(f) (PyCFunction)(void (*)(void))f
 static PyMethodDef methods[] = {
     {"__call__", METHOD(product_call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, sw=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None, m=-1)\n--\n\n"
+        "__call__($self, /, a, b, out=None, r=None, sa=None, sb=None, stream=None, *, bias=None, aux=None, s=None, qs=None, amax=None, sw=None, alpha=None, cap=None, beta=None, low=None, high=None, offsets=None, counts=None, expected_m=0, row_sum=None, column_sum=None, row_max=None, column_max=None, sd=None, m=-1)\n--\n\n"
         "One product; gives out.\n\n"
         "a: (M,K), of any M from 0 to max_m. b: (N,K), of swiglu (2N,K), gate above up. out: (M,N); None: a new one, of a's framework. r: (M,N), of\n"
         "    residual=1, may be out. sa, sb: M and N numbers of Float32, of scaled=1; of block_scales=1 (M,ceil(K/128)), whose columns\n"
@@ -648,8 +651,10 @@ static PyMethodDef methods[] = {
         "counts: of grouped=\"masked\", groups of Int32: all but s and qs have that mode. expected_m: the rows that most groups have; 0: not known.\n"
         "bias, aux, s, qs, amax: (N), (M,N) which is written, (1), (1), and (1) or (M) which is raised, of the terms bias=1, aux=1, scale=1, quantise=1, amax=1\n"
         "    or 2. row_sum, column_sum, row_max, column_max: (M), (N), (M), (N), which are added to, or raised, of the terms of these names. alpha, cap, beta, low, high: numbers of alpha=1, softcap=1, beta=1, clamp=1. sett/kernels/gemm.h has their order and types.\n"
+        "sd: of quantise=2 (M,ceil(N/128)) of Float32, which is written: scales of out, that lie as sa of block_scales=1, and are those of a product whose a is out.\n"
         "m: of pointer_array=1, whose operands are lists of tensors, or tensors of addresses (u64, i64), one of each product: the rows, where a is no list.\n"
-        "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device.\n"
+        "    sw: of b=\"i4\" and other weights of fewer bits than a; b and sw are what sett.pack_weights gives, on the device, of a batch and of groups with a mode of\n"
+        "    these before: np.stack([b of each]).\n"
         "    Tensors are whatever has DLPack, on the product's device, and lie as the problem says: of a call with fewer rows than max_m the products of a\n"
         "    batch, and masked groups, of a, r, out and aux lie max_m rows apart, unless batch_a ... say another distance.\n"
         "stream: a handle as an integer, or a stream of PyTorch, CuPy or cuda.core; None: the one that a's framework works on.\n\n"

@@ -208,7 +208,9 @@ expect 0 '^\{"product": \{"m": 3, "n": 23, "k": 32, "dtype": "i8", "takes": "gem
 expect 0 '^gemm_wgmma bm=.* us by the model$' bench product 16 64 128 bias=1 activation=gelu aux=1 alpha=1 clamp=1 amax=2 scale=1 row_sum=1 column_sum=1 row_max=1 column_max=1 --device cpu --iterations 2
 expect 0 '^gemm_wgmma bm=32 bn=64: 132 workers, 0 of 16384 tiles streamed, [0-9.]+ us by the model$' product 4096 4096 7168 grouped=contiguous groups=256 --target sm_90a
 expect 1 '.grouped is masked: products with groups need sm_90a, the target is sm_80' product 64 4096 7168 grouped=masked groups=8 --target sm_80
+expect 0 '^gemm_wgmma bm=.* us by the model$' bench product 33 272 128 d=f8E4M3FN quantise=2 swiglu=1 --device cpu --iterations 2
 expect 0 '^gemm_wgmma bm=.* us by the model$' bench product 50 64 128 grouped=contiguous groups=3 bias=1 aux=1 --device cpu --iterations 2
+expect 0 '^gemm_wgmma bm=.* us by the model$' bench product 50 64 128 b=i4 zeros=1 grouped=masked groups=3 --device cpu --iterations 2
 expect 0 '^3 iterations of 1 launch, by the wall clock: 1 set of operands of 0.07158 MB$' bench product 50 64 128 grouped=masked groups=2 amax=2 --device cpu --iterations 3 --hot
 expect 2 'activation=tanh: no integer, and none of none, relu, gelu' product 16 64 128 activation=tanh
 expect 2 'bench product: --cols is of kernels' bench product 16 64 128 --cols 8

@@ -118,7 +118,7 @@ int product_command(const options *o)
 }
 
 /* ---- sett bench product ------------------------------------------------------------------------------------ */
-enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, SW, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, TABLE, OPERANDS };
+enum { A, B, R, D, SA, SB, BIAS, AUX, S, QS, AMAX, SW, ROW_SUM, COLUMN_SUM, ROW_MAX, COLUMN_MAX, SD, TABLE, OPERANDS };
 typedef struct benched {
     sett_engine *engine;
     sett_stream stream;
@@ -164,11 +164,11 @@ static void sizes_of(const benched *x, sett_dtype type[OPERANDS], size_t n[OPERA
     if (p->sw)
         sett_product_weights_bytes(&w, &packed, &scales, NULL);
     const sett_dtype scale = sett_dtype_bits(p->sw) == 16 ? p->sw : SETT_U8;
-    const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
-    const size_t count[] = {span(p, of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed : span(p, of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
+    const sett_dtype types[] = {p->dtype, packed ? SETT_U8 : p->b, p->d, p->d, SETT_F32, SETT_F32, beside, beside, SETT_F32, SETT_F32, SETT_F32, scale, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_F32, SETT_I32};
+    const size_t count[] = {span(p, of_a, x->m, p->k, p->lda, p->batch_a, p->a_major), packed ? packed * many_b : span(p, of_b, (int64_t)p->n << p->swiglu, p->k, p->ldb, p->batch_b, p->b_major),
         p->residual ? span(p, of_a, x->m, p->n, p->ldr, p->batch_r, 0) : 0, d, sa, sb,
-        t->bias ? columns : 0, t->aux ? span(p, of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise != 0, t->amax == 2 ? rows : t->amax != 0, scales * 8 / (size_t)sett_dtype_bits(scale),
-        t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, table};
+        t->bias ? columns : 0, t->aux ? span(p, of_a, x->m, p->n, p->ldaux, p->ldaux * x->m, 0) : 0, t->scale != 0, t->quantise == 1, t->amax == 2 ? rows : t->amax != 0, scales * many_b * 8 / (size_t)sett_dtype_bits(scale),
+        t->row_sum ? rows : 0, t->column_sum ? columns : 0, t->row_max ? rows : 0, t->column_max ? columns : 0, t->quantise == 2 ? many_a * quads * (((size_t)p->n + 127) / 128) : 0, table};
     memcpy(type, types, sizeof types), memcpy(n, count, sizeof count);
 }
 
@@ -267,7 +267,7 @@ static sett_status once(void *user, sett_stream stream, int set)
     for (int i = 0; i < OPERANDS; i++)
         at[i] = x->array[set][i] ? x->array[set][i] : x->at[set][i];
     const sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .r = at[R], .d = at[D], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS],
-        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX],
+        .bias = at[BIAS], .aux = at[AUX], .amax = at[AMAX], .sw = at[SW], .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX], .sd = at[SD],
         .offsets = x->p.grouped == SETT_GROUPED_CONTIGUOUS ? at[TABLE] : NULL, .counts = x->p.grouped == SETT_GROUPED_MASKED ? at[TABLE] : NULL, .alpha = t->alpha ? 0.5f : 0, .cap = t->softcap ? 30 : 0,
         .beta = t->beta ? 1 : 0, .low = t->clamp ? -8 : 0, .high = t->clamp ? 8 : 0};
     return sett_product_run(x->plan, x->m, &o, x->workspace, x->workspace_bytes, stream, &x->err);

@@ -33,7 +33,7 @@ NUMPY = {"f32": "float32", "f16": "float16", "i32": "int32", "i8": "int8"}
 
 
 # What says that a product has the operand, where that is not NAME=1.
-OPTION_OF = {"sa": "scaled=1", "sb": "scaled=1", "s": "scale=1", "qs": "quantise=1", "offsets": 'grouped="contiguous"', "counts": 'grouped="masked"'}
+OPTION_OF = {"sa": "scaled=1", "sb": "scaled=1", "s": "scale=1", "qs": "quantise=1", "sd": "quantise=2", "offsets": 'grouped="contiguous"', "counts": 'grouped="masked"'}
 
 
 class _Workspace:
@@ -134,7 +134,7 @@ class Product(_fast.Product):
         of_b, shape, *_ = _fast.shape_of(b[0] if isinstance(b, (list, tuple)) and b else b)
         if any(problem.get(name) is not None for name in ("b", "sw", "group", "zeros")) or (len(shape) == 1 and of_b == _c.DTYPES["u8"]):
             raise Error(Status.E_ARGUMENT, "sett.Product.of: packed weights do not say N and K: sett.Product(n, k, dtype, b=..., group=..., zeros=...) takes them, with b and sw of sett.pack_weights")
-        for name in ("sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max"):
+        for name in ("sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max", "sd"):
             if hasattr(problem.get(name), "__dlpack__"):
                 raise Error(Status.E_ARGUMENT, f"sett.Product.of: {name} is a tensor: of a, b, out and r it takes how they lie; {name} is an operand of the call, and {OPTION_OF.get(name, name + '=1')} says that there is one")
         kinds = "groups" if problem.get("grouped") not in (None, 0, "none") else "batch"

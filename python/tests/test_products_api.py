@@ -71,6 +71,30 @@ class Weights(Case):
         each = np.arange(self.K) // self.GROUP
         self.close(b, sw, (codes.astype("f4") * self.scales[:, each].astype("f4")).astype("f2"), b="i8")
 
+    def test_of_each_group_and_of_each_product(self):
+        codes = RNG.integers(0, 16, (3, self.N, self.K)).astype("u1")
+        each = [sett.pack_weights(x[:, ::2] | x[:, 1::2] << 4, self.scales, self.zeros, dtype="f16", group=self.GROUP) for x in codes]
+        b, sw = (np.stack(x) for x in zip(*each))
+        values, counts = [dequantised(x, self.zeros, self.scales, self.GROUP) for x in codes], np.array([7, 0, 20], "i4")
+        named = {"b": "i4", "group": self.GROUP, "zeros": 1, "d": "f32", "max_m": 30}
+        p, q, r = (product(self.N, self.K, **named, **more) for more in ({"grouped": "contiguous", "groups": 3}, {"grouped": "masked", "groups": 3}, {"batch": 3}))
+        flat, deep, offsets = some(30, self.K), some(3, 30, self.K), np.array([1, 8, 8, 28], "i4")
+        of_flat, of_deep = np.full((30, self.N), 9, "f4"), np.full((3, 30, self.N), 9, "f4")
+        p(flat, b, of_flat, sw=sw, offsets=offsets), q(deep, b, of_deep, sw=sw, counts=counts)
+        all_deep = r(deep, b, np.empty((3, 30, self.N), "f4"), sw=sw)
+        for i, value in enumerate(values):
+            mine = slice(offsets[i], offsets[i + 1])
+            for got, want in ((of_flat[mine], exact(flat[mine], value)), (of_deep[i, : counts[i]], exact(deep[i, : counts[i]], value)), (all_deep[i], exact(deep[i], value))):
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(of_flat[[0, 28, 29]], 9), np.testing.assert_array_equal(of_deep[0, 7:], 9), np.testing.assert_array_equal(of_deep[1], 9)
+        for call, status, text in (
+            (lambda: r(deep, b.reshape(-1), sw=sw), Status.E_SHAPE, "b: it takes 12288 elements beside each other, for each product"),
+            (lambda: q(deep, b[:2], sw=sw, counts=counts), Status.E_SHAPE, "b: it takes 12288 elements beside each other, for each group"),
+            (lambda: q(deep, b, sw=sw[:, 1:], counts=counts), Status.E_SHAPE, "packed scales of n=72, k=192, group=32, zeros=1 are"),
+        ):
+            with self.refused(status, text):
+                call()
+
     def test_refused(self):
         half = self.codes[:, ::2]
         with self.refused(Status.E_SHAPE, "sett.pack_weights: weights (72,96) are N 72, K 192 of i4, two a byte: in 3 groups of 64 scales are 432 bytes of f16, and these have 864"):
@@ -180,6 +204,45 @@ class Results(Case):
             p(*eights, out, sa=sa.T, sb=sb)
         with self.refused(Status.E_SHAPE, "sb: it is 3 x 3, and the product takes 2 x 3"):
             p(*eights, out, sa=sa, sb=np.ones((3, 3), "f4"))
+
+    def test_scales_of_a_row_and_128_columns(self):
+        m, k, n, out_n = 9, 64, 272, 48
+        a, b = some(m, k), some(n, k)
+        p, q = product(n, k, d="f8E4M3FN", quantise=2), product(out_n, n, "f8E4M3FN", d="f32", block_scales=1)
+        bits, sd = np.empty((m, n), "u1"), np.full((3, 12), np.nan, "f4").T[:m]
+        self.assertEqual(p.problem["quantise"], 2)
+        h = p(a, b, sett.view(bits, "f8E4M3FN"), sd=sd)
+        x = np.pad(exact(a, b), ((0, 0), (0, 384 - n))).reshape(m, 3, 128)
+        np.testing.assert_allclose(sd, np.abs(x).max(2) / 448, rtol=1e-5)
+        codes = np.arange(128)
+        values = np.where(codes < 8, codes * 2.0**-9, (8 + codes % 8) * 2.0 ** (codes // 8 - 10))  # of f8E4M3FN
+        eights = np.where(bits > 127, -1, 1) * values[bits & 127]
+        whole = (eights * np.repeat(sd, 128, 1)[:, :n])
+        self.assertTrue((np.abs(whole - exact(a, b)) <= np.abs(whole) / 15 + np.repeat(sd, 128, 1)[:, :n] / 500).all())
+        weights, sb, out = np.full((out_n, n), 0x38, "u1"), np.ones((1, 3), "f4"), np.empty((m, out_n), "f4")  # of ones
+        q(h, sett.view(weights, "f8E4M3FN"), out, sa=sd, sb=sb)  # both as they are
+        np.testing.assert_allclose(out, np.broadcast_to(whole.sum(1)[:, None], out.shape), rtol=1e-3, atol=1e-2)
+        takes = "and the product takes (1, S), S a multiple of 4 and at least 9, the rows of a"
+        for call, status, text in (
+            (lambda: p(a, b, h), Status.E_BIND, "sd: it is missing: the product has quantise=2"),
+            (lambda: p(a, b, h, sd=sd, qs=sb[0, :1]), Status.E_BIND, "qs: it is given, and the product is without quantise=1"),
+            (lambda: p(a, b, h, sd=np.ones((m, 3), "f4")), Status.E_SHAPE, f"sd: its strides are (3, 1), {takes}"),
+            (lambda: p(a, b, h, sd=sd[:, :2]), Status.E_SHAPE, "sd: it is 9 x 2, and the product takes 9 x 3: rows of a, ceil(N/128)"),
+            (lambda: p(a, b, h, sd=sd.astype("f2", order="K")), Status.E_DTYPE, "sd: it is of f16, and the product takes f32"),
+            (lambda: product(48, 64)(a, b[:48], sd=sd), Status.E_BIND, "sd: it is given, and the product is without quantise=2"),
+            (lambda: product(48, 64, quantise=2), Status.E_ARGUMENT, ".quantise is 2: .d is f8E4M3FN or f8E5M2 then, and not f16"),
+            (lambda: sett.Product.of(a, b, sd=sd), Status.E_ARGUMENT, "of: sd is a tensor"),
+        ):
+            with self.refused(status, text):
+                call()
+        lists = sett.Product(n, k, "f16", device=sett.CPU, engine=engine(), d="f8E4M3FN", quantise=2, batch=2, pointer_array=1, max_m=m)
+        outs, scales = [np.empty((m, n), "u1") for _ in range(2)], [np.empty((3, 12), "f4").T[:m] for _ in range(2)]
+        lists([a, a], [b, b], [sett.view(x, "f8E4M3FN") for x in outs], sd=scales)
+        for got, of in zip(outs, scales):
+            np.testing.assert_array_equal(got, bits), np.testing.assert_array_equal(of, sd)
+        wide = [np.empty((3, 16), "f4").T[:m]] * 2
+        with self.refused(Status.E_SHAPE, "sd[0]: its strides are (1, 16)"):
+            lists([a, a], [b, b], [sett.view(x, "f8E4M3FN") for x in outs], sd=wide)
 
     def test_groups(self):
         counts, n, k = np.array([5, 0, 161, 64], "i4"), 48, 64

@@ -380,7 +380,7 @@ static const struct { sett_product_problem p; const char *text; } bad[] = {{GROU
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), ".grouped is masked: then .b_major is 0"}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), ".grouped is masked: .ldd is 12, 24 bytes: a multiple of 16 then"},
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_a = 100), ".grouped is masked: .batch_a is 100, 200 bytes: a multiple of 16 then"},
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), ".grouped is masked: .align is 8: 16 then, or 0"}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: at least 64, or 0 for 64"},
-    {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .b = SETT_I4), ".b is i4 of .dtype bf16, packed weights: then .grouped is 0"},
+    {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .b = SETT_I4, .batch_b = 256), ".b is i4 of .dtype bf16, packed weights: then .batch_b is 0"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .batch_b = -16), ".batch_b is -16: at least 0, or 0 for 256"}};
 
 START_TEST(refused)

@@ -314,11 +314,9 @@ static double exactly(const problem *p, int row, int col, double *most)
     return sum;
 }
 
-static void check_results(const problem *p)
+static void check_rows(const problem *p, const float *got)
 {
     const int m = p->m, n = p->x.w.n;
-    float *got = malloc((size_t)(m * n) * sizeof *got);
-    ck_assert(got && !sett_memcpy(r.e, r.stream, got, p->C, (size_t)(m * n) * sizeof *got) && !sett_sync(r.e, r.stream));
     const double each = ((p->x.w.k + 15) / 16 + 12) * 0x1p-23;
     for (int i = 0; i < m * n; i++) {
         double most, most_up, sum = exactly(p, i / n, i % n, &most), bound = most * each;
@@ -329,6 +327,14 @@ static void check_results(const problem *p)
         }
         ck_assert_msg(fabs((double)got[i] - sum) <= bound, "(%d,%d) of (%d,%d), K %d: %.9g, not %.9g, by at most %g", i / n, i % n, m, n, p->x.w.k, (double)got[i], sum, bound);
     }
+}
+
+static void check_results(const problem *p)
+{
+    const size_t n = (size_t)(p->m * p->x.w.n);
+    float *got = malloc(n * sizeof *got);
+    ck_assert(got && !sett_memcpy(r.e, r.stream, got, p->C, n * sizeof *got) && !sett_sync(r.e, r.stream));
+    check_rows(p, got);
     free(got);
 }
 
@@ -421,8 +427,6 @@ START_TEST(options_by_warps_refused)
 END_TEST
 
 static const struct { sett_gemm_wgmma_options o; const char *text; } bad[] = {
-    {{.dtype = SETT_BF16, .b = SETT_I4, .batched = 1}, ".b is i4 of .dtype bf16, packed weights: then .batched is 0"},
-    {{.dtype = SETT_BF16, .b = SETT_I4, .grouped = SETT_GROUPED_MASKED}, ".b is i4 of .dtype bf16, packed weights: then .grouped is 0"},
     {{.dtype = SETT_F16, .b = SETT_I8, .promote = 1}, ".b is i8 of .dtype f16, packed weights: then .promote is 0"},
     {{.dtype = SETT_F16, .b = SETT_I8, .tuning.cluster = 2}, ".cluster is 2: of packed weights it is 1"},
     {{.dtype = SETT_F8E4M3FN, .b = SETT_I4}, ".b is i4: with .dtype f8E4M3FN it is the same, or both are f8E4M3FN or f8E5M2"},
@@ -482,6 +486,95 @@ START_TEST(any_number_of_rows)
         check_results(&some);
     }
     sett_free(r.e, r.stream.device, workspace), sett_product_free(plan), drop_problem(&all);
+}
+END_TEST
+
+/* Experts, each with weights, scales and zero points of its own, and matrices of a batch: none, few, and many rows; N ends within a block of 64, so that a tile has what
+ * is packed behind its matrix. What is of no group is not written. */
+enum { EXPERTS = 4, OF_EXPERT = 70, OF_ALL = 113, NOBODYS_BYTE = 0x5a };
+static const sett_weights of_experts[] = {{.dtype = SETT_BF16, .b = SETT_I4, .n = 100, .k = 200}, {.dtype = SETT_F16, .b = SETT_I4, .n = 136, .k = 192, .group = 32, .zeros = 1}, {.dtype = SETT_BF16, .b = SETT_I8, .n = 72, .k = 130, .group = -1, .zeros = 1, .swiglu = 1},
+    {.dtype = SETT_BF16, .b = SETT_F4E2M1FN, .sw = SETT_F8E4M3FN, .n = 200, .k = 136}, {.dtype = SETT_F16, .b = SETT_F8E4M3FN, .n = 68, .k = 64, .swiglu = 1}};
+
+typedef struct experts {
+    problem all; /* its A and C are of all; x: the first one's */
+    model of[EXPERTS];
+    int m, matrices; /* rows of each of so many A */
+} experts;
+
+/* What each packs to, one behind the other. */
+static experts make_experts(const sett_weights *w, bool deep)
+{
+    experts x = {.m = deep ? OF_EXPERT : OF_ALL, .matrices = deep ? EXPERTS : 1};
+    x.all = make_problem(w, x.m * x.matrices);
+    const size_t bytes = x.all.p.bytes, scales = x.all.p.scales_bytes;
+    unsigned char *to = malloc((bytes + scales) * EXPERTS), *sw = to + bytes * EXPERTS;
+    ck_assert_ptr_nonnull(to);
+    for (size_t i = 0; i < EXPERTS; i++) {
+        x.of[i] = i ? make_model(w) : x.all.x;
+        packed one = pack(&x.of[i]);
+        ck_assert(one.bytes == bytes && one.scales_bytes == scales);
+        memcpy(to + i * bytes, one.weights, bytes), memcpy(sw + i * scales, one.scales, scales);
+        drop_packed(&one);
+    }
+    sett_free(r.e, r.stream.device, x.all.B), sett_free(r.e, r.stream.device, x.all.SW);
+    x.all.B = on_device(to, bytes * EXPERTS), x.all.SW = on_device(sw, scales * EXPERTS);
+    free(to);
+    return x;
+}
+
+/* rows[i] of expert i from row first[i] on, among all matrices' rows; the others are NOBODYS_BYTE. */
+static void check_experts(const experts *x, const int first[], const int rows[])
+{
+    const int n = x->all.x.w.n, all = x->m * x->matrices;
+    const size_t bytes = (size_t)(all * n) * sizeof(float);
+    unsigned char *got = malloc(bytes);
+    ck_assert(got && !sett_memcpy(r.e, r.stream, got, x->all.C, bytes) && !sett_sync(r.e, r.stream));
+    for (int i = 0; i < EXPERTS; i++) {
+        problem one = x->all;
+        one.x = x->of[i], one.m = rows[i], one.a = x->all.a + first[i] * one.x.w.k;
+        check_rows(&one, (const float *)(void *)got + first[i] * n);
+        memset(got + (size_t)(first[i] * n) * sizeof(float), NOBODYS_BYTE, (size_t)(rows[i] * n) * sizeof(float));
+    }
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_msg(got[i] == NOBODYS_BYTE, "a byte of row %zu, which is of no group, was written", i / sizeof(float) / (size_t)n);
+    free(got);
+}
+
+enum { CONTIGUOUS, MASKED, BATCH, SHORT_BATCH, DEALINGS };
+START_TEST(weights_of_experts)
+{
+    static const int expected[] = {0, 1, 30, 60, 100, 1000};
+    static const int32_t offsets[EXPERTS + 1] = {2, 7, 7, 40, OF_ALL - 3}, counts[EXPERTS] = {OF_EXPERT, 0, 5, 33};
+    const int way = _i % DEALINGS, m = way == CONTIGUOUS ? OF_ALL : way == SHORT_BATCH ? 33 : OF_EXPERT;
+    sett_weights w = of_experts[_i / DEALINGS];
+    w.size = sizeof w;
+    if (!has_wgmma())
+        return;
+    experts x = make_experts(&w, way != CONTIGUOUS);
+    sett_product_problem p = product_of(&w, 0);
+    p.grouped = way == CONTIGUOUS ? SETT_GROUPED_CONTIGUOUS : way == MASKED ? SETT_GROUPED_MASKED : SETT_GROUPED_NONE, p.groups = way <= MASKED ? EXPERTS : 0, p.batch = way <= MASKED ? 0 : EXPERTS;
+    void *workspace, *table = on_device(way == CONTIGUOUS ? offsets : counts, sizeof offsets - (way == CONTIGUOUS ? 0 : 4));
+    size_t bytes;
+    sett_product *plan = prepare(&p, x.m, &workspace, &bytes);
+    sett_product_operands o = {.size = sizeof o, .a = x.all.A, .b = x.all.B, .sw = x.all.SW, .d = x.all.C, .offsets = way == CONTIGUOUS ? table : NULL, .counts = way == MASKED ? table : NULL};
+    int first[EXPERTS], rows[EXPERTS];
+    for (int i = 0; i < EXPERTS; i++)
+        first[i] = way == CONTIGUOUS ? offsets[i] : i * x.m, rows[i] = way == CONTIGUOUS ? offsets[i + 1] - offsets[i] : way == MASKED ? counts[i] : m;
+    const size_t d = (size_t)(x.m * x.matrices * w.n) * sizeof(float);
+    unsigned char *nobodys = malloc(d);
+    ck_assert_ptr_nonnull(nobodys);
+    memset(nobodys, NOBODYS_BYTE, d);
+    for (size_t i = 0; i < (way <= MASKED ? sizeof expected / sizeof *expected : 1); i++) {
+        o.expected_m = way <= MASKED ? expected[i] : 0;
+        ck_assert(!sett_memcpy(r.e, r.stream, x.all.C, nobodys, d));
+        ck_assert_msg(!sett_product_run(plan, m, &o, workspace, bytes, r.stream, &err), "%s", err.text);
+        ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text);
+        check_experts(&x, first, rows);
+    }
+    sett_free(r.e, r.stream.device, workspace), sett_free(r.e, r.stream.device, table), sett_product_free(plan), free(nobodys);
+    for (int i = 1; i < EXPERTS; i++)
+        drop_model(&x.of[i]);
+    drop_problem(&x.all);
 }
 END_TEST
 
@@ -604,7 +697,12 @@ END_TEST
 
 static const struct { sett_product_problem p; const char *target, *text; } bad_products[] = {
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .b_major = 1}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .b_major is 0"},
-    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .batch is 0"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2, .batch_b = 64}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .batch_b is 0"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2, .pointer_array = 1}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .pointer_array is 0"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2}, "sm_80", ".batch is more than 1, of packed weights: products with them need sm_90a, the target is sm_80"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 10, .k = 8, .batch = 2}, "sm_90a", ".batch is more than 1, of packed weights: .ldd is 10, 20 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 10, .grouped = SETT_GROUPED_MASKED, .groups = 2}, "sm_90a", ".grouped is masked: .lda is 10, 20 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .grouped = SETT_GROUPED_CONTIGUOUS, .groups = 2}, "sm_80", ".grouped is contiguous: products with groups need sm_90a, the target is sm_80"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .ldb = 8}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .ldb is 0"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 0}, "cpu", ".k is 0: from 1 to 2147483647"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .group = 7}, "cpu", ".group is 7: 16, 32, a multiple of 64, or -1 for all of K"},
@@ -652,6 +750,7 @@ Suite *weights_suite(void)
     tcase_add_loop_test(t, products_by_warps, 0, sizeof by_warps / sizeof *by_warps);
     tcase_add_loop_test(t, options_by_warps_refused, 0, sizeof bad_by_warps / sizeof *bad_by_warps);
     tcase_add_loop_test(t, any_number_of_rows, 0, 5);
+    tcase_add_loop_test(t, weights_of_experts, 0, DEALINGS * sizeof of_experts / sizeof *of_experts);
     tcase_add_loop_test(t, large_scales, 0, sizeof scales_of / sizeof *scales_of);
     tcase_add_loop_test(t, invariant_rows, 0, 2);
     tcase_add_loop_test(t, terms_of_weights, 0, 2);

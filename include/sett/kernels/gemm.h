@@ -25,12 +25,12 @@ extern "C" {
  *   .amax        AMAX becomes at least |x|
  *   .row_sum, .column_sum, .row_max, .column_max
  *                ROWSUM[m] += x, COLSUM[n] += x, ROWMAX[m] and COLMAX[n] become at least x
- *   .quantise    x QS[0], a Float32 on the device
+ *   .quantise    1: x QS[0], a Float32 on the device; 2: by the largest of a row's 128 columns
  * Arguments stand behind A and B in one order: R, C, SA, SB, alpha, S, BIAS, cap, AUX, beta, low, high, AMAX,
- * QS, ROWSUM, COLSUM, ROWMAX, COLMAX, each where its option is not 0.
+ * QS or SD, ROWSUM, COLSUM, ROWMAX, COLMAX, each where its option is not 0.
  * BIAS and AUX have C's type where that is f32, f16 or bf16, else Float32. Rows of AUX may lie apart: its
  * stride is the symbol LAUX. In batches SA, SB, BIAS, AUX, the rows of AMAX and sums and maxima have a last
- * mode of them; S, QS and AMAX (1) are one for all.
+ * mode of them, as SD has, with the stride LSD2; S, QS and AMAX (1) are one for all.
  * Sums and maxima are of Float32, of x as it is before .quantise and before it is rounded to C's type. A
  * launch adds to what is there, or raises it: the caller sets sums to 0 and maxima to -infinity before the
  * first. A sum is added by atomics in any order: other than all else here, its last bits differ from run to
@@ -57,7 +57,12 @@ typedef struct sett_gemm_terms {
     sett_activation activation; /* in manifests, Python and sett export by name: gelu_tanh */
     int beta;                   /* with .residual */
     int clamp;
-    int quantise; /* of C of f8E4M3FN, f8E5M2 or i8 */
+    int quantise; /* 1: of C of f8E4M3FN, f8E5M2 or i8. 2: of C of f8E4M3FN (G: 448) or f8E5M2 (57344), in
+                   * blocks of 1x128: of each row and columns 128 t to 128 t + 127, fewer at the end, with a
+                   * the greatest |x| of them, at least 1e-12, SD[m][t] = a / G, and C is x (G / a), rounded.
+                   * SD (M,ceil(N/128)):(1,LSD) of Float32, the layout of SA of .block_scales, is written.
+                   * A NaN makes SD and all of its block NaN; an infinity makes SD infinite, C NaN there
+                   * and 0 beside it. Of sett_gemm_wgmma and sett_gemm_mma, by tiles of whole blocks */
     int amax;     /* 1: AMAX (1) of Float32, the greatest |x|; 2: AMAX (M), that of each row. A launch
                    * raises what is there, so the caller sets it to 0 before the first. A NaN among the
                    * values makes it NaN, which stays: NaN is above all numbers */
@@ -112,7 +117,8 @@ typedef struct sett_gemm_terms {
  *              rounds to A's type, once. B is what sett_product_pack_weights makes of them, Uint64
  *              (256, bits / 4 ceil(K/64), ceil(N/64)), of .swiglu twice as many of the last; behind it stands
  *              SW of .sw: (64, groups, ceil(N/64)), with .zeros (128, ..), groups of K made a multiple of 64.
- *              Both are contiguous, the first mode innermost. No .grouped, .batched, .cluster 2
+ *              Both are contiguous, the first mode innermost; with .grouped and .batched they have a last
+ *              mode of these. No .cluster 2
  * dtype, of A and B: f16, bf16, f8E4M3FN, f8E5M2, i8; f32 with .tf32. Other targets than sm_90a and the CPU
  * engine: SETT_E_TARGET. */
 typedef struct sett_gemm_wgmma_tuning {

@@ -37,9 +37,9 @@ extern "C" {
 
 /* Strides are in elements, up to 2^31; 0: rows lie beside each other. They are of the problem, not of a run:
  * what is 0 is filled in for max_m rows, so where a run has fewer, products of a batch, masked groups and
- * columns of .a_major still lie as if it had max_m. Only vectors (SA, AMAX ...) and SA of .block_scales lie
- * by the m of the run. With max_m rows R and AUX span less than 2^31 elements. Extents: of N and K 0 gives
- * an empty result, or sums of 0.
+ * columns of .a_major still lie as if it had max_m. Only vectors (SA, AMAX ...), SA of .block_scales and SD
+ * lie by the m of the run. With max_m rows R and AUX span less than 2^31 elements. Extents: of N and K 0
+ * gives an empty result, or sums of 0.
  * .batch_invariant: the bits of a row of D depend on that row, B, N, K and these options: not on M, on the
  * row's place, nor on the device's number of multiprocessors. Otherwise K may be split at places that depend
  * on M; results are still the same from run to run, but for the last bits of .row_sum and .column_sum. */
@@ -67,8 +67,8 @@ typedef struct sett_product_problem {
     int batch_invariant;
     sett_grouped grouped; /* gemm.h: B, SB and BIAS have a last mode of groups. SETT_GROUPED_CONTIGUOUS: m of
                            * a run counts the rows of all groups, which lie behind each other.
-                           * SETT_GROUPED_MASKED: A, R, D, AUX, SA and rows' AMAX have that mode too, and m
-                           * is the most rows of a group. Rows of no group are not written. Without .batch,
+                           * SETT_GROUPED_MASKED: A, R, D, AUX, SA, SD and rows' AMAX have that mode too, and
+                           * m is the most rows of a group. Rows of no group are not written. Without .batch,
                            * .k 0, f32 and D of integers that is not .quantise's. sm_90a and the CPU engine
                            * have it, for operands that lie as .block_scales says */
     int groups;           /* of .grouped: how many, 1 to 65535 */
@@ -81,19 +81,21 @@ typedef struct sett_product_problem {
                                                  * where a run has fewer. AUX always lies so, ldaux max_m */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
     /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
-     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major, .batch and
-     * .grouped are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Kernels are
-     * sett_gemm_wgmma's where all lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows. */
+     * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major and .batch_b
+     * are 0, n and k 1 or more, and rows of A begin at multiples of 4 bytes. Of a batch, or of groups, what
+     * it makes of each matrix lies behind that of the one before. Kernels are sett_gemm_wgmma's where all
+     * lies as of .block_scales, else sett_gemm_mixed's, and so up to 2 rows; of a batch and of groups they
+     * are sett_gemm_wgmma's alone. */
     int group;     /* weights along K that have a scale: 16, 32, or a multiple of 64; 0: 128; -1: all of K */
     int zeros;     /* 1: of i4 and i8: zero points too */
     sett_dtype sw; /* of scales; 0: as A. Of f4E2M1FN f8E4M3FN (groups of 16) or f8E8M0FNU (of 32) too */
     int pointer_array; /* 1: .batch products, 1 or more, that lie anywhere, as cublasGemmBatchedEx has them.
                         * What would hold a matrix, or a vector, of every product is in a run an array on the
-                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .bias, .amax of
-                        * rows, sums and maxima. Several may be equal, but of what is written. Those of
-                        * matrices are multiples of .align, by the caller's word. Without .batch_a ...,
-                        * .grouped, .block_scales and packed weights. Every target takes sett_gemm_mma: the
-                        * host makes tensor maps, and it does not know these addresses */
+                        * device of .batch addresses, Uint64: .a, .b, .r, .d, .aux, .sa, .sb, .sd, .bias,
+                        * .amax of rows, sums and maxima. Several may be equal, but of what is written.
+                        * Those of matrices are multiples of .align, by the caller's word. Without
+                        * .batch_a ..., .grouped, .block_scales and packed weights. Every target takes
+                        * sett_gemm_mma: the host makes tensor maps, and it does not know these addresses */
 } sett_product_problem;
 
 /* ---- its kernels ---- */
@@ -144,7 +146,7 @@ typedef struct sett_product_operands {
                               * amax, and sums and maxima of rows and columns. Of .block_scales
                               * (m,ceil(K/128)):(1,ldsa) and (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as
                               * many rows more, up's */
-    const float *s, *qs;     /* of .scale and .quantise */
+    const float *s, *qs;     /* of .scale and .quantise 1 */
     const void *bias;
     void *aux;
     float *amax;
@@ -157,6 +159,9 @@ typedef struct sett_product_operands {
     int expected_m; /* of .grouped: the rows that most groups have, by which the kernel is chosen; results are
                      * right for any. 0: m, of SETT_GROUPED_CONTIGUOUS over .groups */
     const void *sw; /* of packed weights: their scales, and zero points */
+    float *sd;      /* of .quantise 2: scales of D, (m,ceil(N/128)):(1,ldsd), which are written: .sa of a
+                     * .block_scales product whose A is D and whose .ldsa is .ldsd */
+    int64_t ldsd;   /* as .ldsa */
 } sett_product_operands;
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m; an operand is missing, or is given and the problem
