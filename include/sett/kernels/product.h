@@ -12,7 +12,9 @@
  *     sett_product_run(plan, m, &x, workspace, bytes, stream, &err);     for any m from 0 to 8192
  *
  * A problem has at most SETT_PRODUCT_KERNELS kernels, whatever M is. Neither M, N nor K is in their keys:
- * products of the same types and terms share them. sett_product_prepare loads or compiles all of them, so
+ * products of the same types and terms share them. N and K decide which these are, by few classes: what rows
+ * are multiples of (64 bytes, 16, less), and of up to 8 rows how long a row of B is, up to 2048 bytes
+ * (docs/products.md, "Warm and sealed"). sett_product_prepare loads or compiles all of them, so
  * that sett_product_run compiles, loads, allocates and waits for nothing, and may be captured into a graph.
  * Which kernel a run takes, and how K is dealt to the multiprocessors, a model of the device says from M
  * alone, in less than a microsecond; it measures nothing.
