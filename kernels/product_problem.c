@@ -107,14 +107,38 @@ static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t 
     *stride = *stride ? *stride : length > 1 ? length : 1;
 }
 
-/* From one of `kinds` to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
-static void settle_batch(choice *c, const char *name, int64_t *stride, int kinds, int64_t length, int64_t least)
+/* From one of `kinds` to the next: 0 becomes `length`, behind each other. */
+static void settle_batch(choice *c, const char *name, int64_t *stride, int kinds, int64_t length)
 {
-    if (kinds && (*stride < 0 || (*stride && *stride < least)))
-        REFUSE(c, ".%s is %lld: at least %lld, or 0 for %lld", name, (long long)*stride, (long long)least, (long long)length);
+    if (kinds && *stride < 0)
+        REFUSE(c, ".%s is %lld: at least 0, or 0 for %lld", name, (long long)*stride, (long long)length);
     if (*stride > MOST_STRIDE)
         REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
     *stride = *stride ? *stride : length;
+}
+
+/* Do matrices of m rows of D lie apart? Those of different products may lie between each other. Two rows of n elements overlap where they begin less than n
+ * apart, and a row of the first matrix begins nearest to one of another at the multiples of .ldd below and above. */
+static bool lie_apart(const sett_product_problem *p, int kinds, int m)
+{
+    for (int64_t of = 1; of < kinds; of++) {
+        const int64_t at = of * p->batch_d, last = m - 1, row = at / p->ldd < last ? at / p->ldd : last;
+        if (at - row * p->ldd < p->n || (row < last && (row + 1) * p->ldd - at < p->n))
+            return false;
+        if (at - last * p->ldd >= p->n) /* and so do all that follow */
+            return true;
+    }
+    return true;
+}
+
+/* What is written does not overlap. */
+static void check_apart(const sett_product_problem *p, choice *c, int max_m)
+{
+    const int kinds = product_kinds_a(p);
+    const int64_t least = p->ldd * (max_m - 1) + p->n;
+    if (kinds && max_m && !lie_apart(p, kinds, max_m))
+        REFUSE(c, ".batch_d is %lld: %s of D overlap, whose rows lie %lld apart: at least %lld, or 0 for %lld; or less, with an .ldd that leaves room between rows", (long long)p->batch_d,
+            p->grouped ? "groups" : "products", (long long)p->ldd, (long long)least, (long long)p->ldd * max_m);
 }
 
 /* What kernels read or write by offsets of 32 bits. */
@@ -180,10 +204,12 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     if (p->pointer_array)
         return;
     const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
-    settle_batch(c, "batch_a", &p->batch_a, of_a, p->lda * (p->a_major ? p->k : m), 0);
-    settle_batch(c, "batch_b", &p->batch_b, of_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
-    settle_batch(c, "batch_r", &p->batch_r, of_a, p->ldr * m, 0);
-    settle_batch(c, "batch_d", &p->batch_d, of_a, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
+    settle_batch(c, "batch_a", &p->batch_a, of_a, p->lda * (p->a_major ? p->k : m));
+    settle_batch(c, "batch_b", &p->batch_b, of_b, p->ldb * (p->b_major ? p->k : rows_b));
+    settle_batch(c, "batch_r", &p->batch_r, of_a, p->ldr * m);
+    settle_batch(c, "batch_d", &p->batch_d, of_a, p->ldd * m);
+    if (!*c->why)
+        check_apart(p, c, max_m);
 }
 
 /* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */

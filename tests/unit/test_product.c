@@ -349,37 +349,6 @@ START_TEST(choice_of_few_rows)
 }
 END_TEST
 
-/* docs/products.md promises by which K kernels differ: how many warps share a row's K, of few rows. */
-START_TEST(classes_of_k)
-{
-    static const struct {
-        sett_dtype dtype, b;
-        int from[3], n; /* the least K of each class but the first, in elements */
-    } of[] = {{SETT_BF16, SETT_BF16, {256, 512, 1024}, 3}, {SETT_F16, SETT_F16, {256, 512, 1024}, 3}, {SETT_F8E4M3FN, SETT_F8E5M2, {0}, 0}, {SETT_F8E4M3FN, SETT_F8E4M3FN, {512, 1024, 2048}, 3},
-        {SETT_F32, SETT_F32, {512, 1024}, 2}, {SETT_BF16, SETT_I4, {256, 512, 1024}, 3}, {SETT_F16, SETT_F8E4M3FN, {256, 512, 1024}, 3}};
-    static const char *const targets[] = {"sm_90a", "cpu"};
-    for (size_t i = 0; i < 2 * (sizeof of / sizeof *of); i++) {
-        const size_t t = i / 2;
-        for (int k = 64; k <= 32768; k += 64) {
-            sett_product_problem p = {.size = sizeof p, .dtype = of[t].dtype, .b = of[t].b, .n = 64, .k = k}, other = p;
-            sett_product_kernel x[SETT_PRODUCT_KERNELS], y[SETT_PRODUCT_KERNELS];
-            int split = 1;
-            for (int j = 0; j < of[t].n; j++)
-                split *= 1 + (k >= of[t].from[j]);
-            other.k = split == 1 ? 64 : of[t].from[split == 2 ? 0 : split == 4 ? 1 : 2];
-            const int n = sett_product_kernels(&p, targets[i % 2], x, &err);
-            ck_assert_msg(n > 0, "%s", err.text);
-            ck_assert_int_eq(sett_product_kernels(&other, targets[i % 2], y, &err), n);
-            for (int j = 0; j < n; j++)
-                ck_assert_msg(x[j].family == y[j].family && !memcmp(&x[j].options, &y[j].options, x[j].family->user_size), "kernel %d of K %d is not that of K %d", j, k, other.k);
-            const bool mixed = x[n - 1].family->body == sett_gemm_mixed;
-            if (of[t].n)
-                ck_assert_int_eq(mixed ? x[n - 1].options.mixed.tuning.split : x[n - 1].options.few_rows.tuning.split, split);
-        }
-    }
-}
-END_TEST
-
 START_TEST(kernels_of_a_problem)
 {
     static const struct { sett_product_problem p; const char *target; int n; sett_body body; } of[] = {
@@ -547,7 +516,11 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_I8, .d = SETT_I32, .n = 16, .k = 32, .terms.bias = 1}, 1, ".d is i32: with .bias it is a float, or i8"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
-    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: products of D overlap, whose rows lie 16 apart: at least 48, or 0 for 48; or less, with an .ldd that leaves room between rows"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 3, .ldd = 47, .batch_d = 16}, 3,
+        ".batch_d is 16: products of D overlap, whose rows lie 47 apart: at least 110, or 0 for 141; or less, with an .ldd that leaves room between rows"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .grouped = SETT_GROUPED_MASKED, .groups = 2, .ldd = 32, .batch_d = 40}, 3,
+        ".batch_d is 40: groups of D overlap, whose rows lie 32 apart: at least 80, or 0 for 96; or less, with an .ldd that leaves room between rows"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_a = -64}, 3, ".batch_a is -64: at least 0, or 0 for 48"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .residual = 1, .ldr = 1 << 30}, 12, ".ldr is 1073741824: with max_m 12 it spans 2^31 elements or more"},
     {{.dtype = SETT_BF16, .n = 1 << 30, .k = 1 << 30}, 1, ".n is 1073741824 and .k 1073741824: B has more than 2^56 elements"},
@@ -742,7 +715,6 @@ Suite *product_suite(void)
     tcase_add_test(t, choices);
     tcase_add_test(t, choice_of_few_rows);
     tcase_add_test(t, kernels_of_a_problem);
-    tcase_add_test(t, classes_of_k);
     tcase_add_test(t, targets_of_a_problem);
     tcase_add_test(t, explained);
     tcase_add_test(t, batch_invariant);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sett_product is given: by which K its kernels differ; products whose rows lie between each other's; members, numbers and workspaces
+ * that were forgotten. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. */
+#include "tests/rig/placed_rig.h"
+
+/* ---- a plan and its runs ---------------------------------------------------------------------------------- */
+typedef struct planned {
+    sett_product *plan;
+    void *workspace;
+    size_t bytes;
+} planned;
+
+static planned prepare(const sett_product_problem *p, int max_m)
+{
+    planned x = {0};
+    ck_assert_msg(!sett_product_prepare(r.e, r.stream.device, p, max_m, &x.plan, &x.bytes, &err), "%s", err.text);
+    if (x.bytes) {
+        void *zeros = calloc(1, x.bytes);
+        x.workspace = sett_alloc(r.e, r.stream.device, x.bytes);
+        ck_assert(zeros && x.workspace && !sett_memcpy(r.e, r.stream, x.workspace, zeros, x.bytes) && !sett_sync(r.e, r.stream));
+        free(zeros);
+    }
+    return x;
+}
+
+static void drop_plan(planned *x)
+{
+    sett_product_free(x->plan);
+    sett_free(r.e, r.stream.device, x->workspace);
+}
+
+static void run_plan(const planned *x, int m, const sett_product_operands *o)
+{
+    ck_assert_msg(!sett_product_run(x->plan, m, o, x->workspace, x->bytes, r.stream, &err), "%s", err.text);
+    ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text);
+}
+
+static void *floats_at(const float *x, size_t n)
+{
+    void *data = sett_alloc(r.e, r.stream.device, n * sizeof *x);
+    ck_assert(data && !sett_memcpy(r.e, r.stream, data, x, n * sizeof *x) && !sett_sync(r.e, r.stream));
+    return data;
+}
+
+static unsigned drawn(unsigned n)
+{
+    static unsigned seed = 7;
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % n;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------- */
+/* docs/products.md promises by which K kernels differ: how many warps share a row's K, of few rows. */
+START_TEST(classes_of_k)
+{
+    static const struct {
+        sett_dtype dtype, b;
+        int from[3], n; /* the least K of each class but the first, in elements */
+    } of[] = {{SETT_BF16, SETT_BF16, {256, 512, 1024}, 3}, {SETT_F16, SETT_F16, {256, 512, 1024}, 3}, {SETT_F8E4M3FN, SETT_F8E5M2, {0}, 0}, {SETT_F8E4M3FN, SETT_F8E4M3FN, {512, 1024, 2048}, 3},
+        {SETT_F32, SETT_F32, {512, 1024}, 2}, {SETT_BF16, SETT_I4, {256, 512, 1024}, 3}, {SETT_F16, SETT_F8E4M3FN, {256, 512, 1024}, 3}};
+    static const char *const targets[] = {"sm_90a", "cpu"};
+    for (size_t i = 0; i < 2 * (sizeof of / sizeof *of); i++) {
+        const size_t t = i / 2;
+        for (int k = 64; k <= 32768; k += 64) {
+            sett_product_problem p = {.size = sizeof p, .dtype = of[t].dtype, .b = of[t].b, .n = 64, .k = k}, other = p;
+            sett_product_kernel x[SETT_PRODUCT_KERNELS], y[SETT_PRODUCT_KERNELS];
+            int split = 1;
+            for (int j = 0; j < of[t].n; j++)
+                split *= 1 + (k >= of[t].from[j]);
+            other.k = split == 1 ? 64 : of[t].from[split == 2 ? 0 : split == 4 ? 1 : 2];
+            const int n = sett_product_kernels(&p, targets[i % 2], x, &err);
+            ck_assert_msg(n > 0, "%s", err.text);
+            ck_assert_int_eq(sett_product_kernels(&other, targets[i % 2], y, &err), n);
+            for (int j = 0; j < n; j++)
+                ck_assert_msg(x[j].family == y[j].family && !memcmp(&x[j].options, &y[j].options, x[j].family->user_size), "kernel %d of K %d is not that of K %d", j, k, other.k);
+            const bool mixed = x[n - 1].family->body == sett_gemm_mixed;
+            if (of[t].n)
+                ck_assert_int_eq(mixed ? x[n - 1].options.mixed.tuning.split : x[n - 1].options.few_rows.tuning.split, split);
+        }
+    }
+}
+END_TEST
+
+/* ---- how operands lie --------------------------------------------------------------------------------------- */
+/* Products whose rows lie between each other's, as an attention's output by heads has them: D (M,batch,N), by kernels that TMA feeds and by others. */
+START_TEST(interleaved)
+{
+    for (int way = 0; way < 2; way++) {
+        enum { M = 37, BATCH = 3, K = 32 };
+        const int n = way ? 24 : 23, row = n * BATCH;
+        sett_product_problem p = {.size = sizeof p, .dtype = SETT_F32, .n = n, .k = K, .tf32 = way, .batch = BATCH, .lda = BATCH * K, .batch_a = K, .ldd = row, .batch_d = n, .residual = 1, .ldr = row, .batch_r = n,
+            .align = way ? 16 : 4};
+        float a[M * BATCH * K], b[BATCH * 24 * K], res[M * BATCH * 24], d[M * BATCH * 24] = {0};
+        for (int i = 0; i < M * BATCH * K; i++)
+            a[i] = (float)(i * 7 % 13) - 6;
+        for (int i = 0; i < BATCH * n * K; i++)
+            b[i] = (float)(i * 5 % 11) - 5;
+        for (int i = 0; i < M * row; i++)
+            res[i] = (float)i;
+        planned x = prepare(&p, M);
+        const sett_product_operands o = {.size = sizeof o, .a = floats_at(a, M * BATCH * K), .b = floats_at(b, (size_t)(BATCH * n * K)), .r = floats_at(res, (size_t)(M * row)), .d = floats_at(d, (size_t)(M * row))};
+        run_plan(&x, M, &o);
+        ck_assert(!sett_memcpy(r.e, r.stream, d, o.d, sizeof *d * (size_t)(M * row)) && !sett_sync(r.e, r.stream));
+        for (int i = 0; i < M * row; i++) {
+            float sum = res[i];
+            const int m = i / row, l = i % row / n, col = i % n;
+            for (int k = 0; k < K; k++)
+                sum += a[(m * BATCH + l) * K + k] * b[(l * n + col) * K + k];
+            ck_assert_msg(d[i] == sum, "n %d, (%d,%d) of product %d: %g, not %g", n, m, col, l, (double)d[i], (double)sum);
+        }
+        const void *mem[] = {o.a, o.b, o.r, o.d};
+        for (int i = 0; i < 4; i++)
+            sett_free(r.e, r.stream.device, (void *)(uintptr_t)mem[i]);
+        drop_plan(&x);
+    }
+}
+END_TEST
+
+/* Which strides of D are taken, beside a table of which element has whose. */
+START_TEST(overlaps)
+{
+    enum { MOST = 2000 };
+    int taken = 0, all = 0;
+    for (int i = 0; i < 4000; i++, all++) {
+        const int n = 1 + (int)drawn(6), m = 1 + (int)drawn(7), kinds = 2 + (int)drawn(5), ldd = n + (int)drawn(40), apart = 1 + (int)drawn(80);
+        char has[MOST] = {0};
+        bool overlap = false;
+        for (int at = 0; at < kinds * m * n; at++) {
+            char *to = &has[at / (m * n) * apart + at / n % m * ldd + at % n];
+            overlap |= *to, *to = 1;
+        }
+        const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = n, .k = 8, .batch = kinds, .ldd = ldd, .batch_d = apart, .align = 2};
+        char text[100];
+        const bool takes = sett_product_explain_for(&p, "cpu", m, text, sizeof text, &err) >= 0;
+        ck_assert_msg(takes == !overlap, "%d x %d of %d, .ldd %d, .batch_d %d: %s", m, n, kinds, ldd, apart, takes ? "taken" : err.text);
+        taken += takes;
+    }
+    ck_assert(taken > 400 && all - taken > 400);
+}
+END_TEST
+
+Suite *product_given_suite(void)
+{
+    Suite *s = suite_create("product_given");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, classes_of_k);
+    tcase_add_test(t, interleaved);
+    tcase_add_test(t, overlaps);
+    suite_add_tcase(s, t);
+    return s;
+}
