@@ -4,6 +4,7 @@
 #include "product.h"
 #include "weights.h"
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 enum { ARGUMENTS = 32, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256 };
@@ -48,10 +49,11 @@ static void add_packed(launch *l, const sett_product_problem *p, const sett_prod
     l->arg[l->n++] = sett_launch_arg_buf(sw);
 }
 
+/* -0, which is how a zero is said, becomes 0. */
 static void add_number(launch *l, int has, float x)
 {
     if (has)
-        l->arg[l->n++] = sett_launch_arg_float(x);
+        l->arg[l->n++] = sett_launch_arg_float(x + 0.0f);
 }
 
 static void add_block_scales(launch *l, const sett_product_problem *p, int m, const sett_product_operands *o)
@@ -141,6 +143,48 @@ product_way sett__product_way(const sett_product *x, int m, int expected)
     return sett__product_choose(&f, rows);
 }
 
+/* A number that was not given is 0. */
+static bool is_given(float x)
+{
+    return x != 0 || signbit(x);
+}
+
+/* Numbers of terms: those that the problem has, and no others. */
+static sett_status check_numbers(const sett_gemm_terms *t, const sett_product_operands *o, sett_error *err)
+{
+    static const char zero[] = "a zero that is meant is -0.0f";
+    const struct {
+        const char *name;
+        float x;
+        int has, alone;
+        const char *of;
+    } number[] = {{"alpha", o->alpha, t->alpha, 1, "alpha"}, {"cap", o->cap, t->softcap, 1, "softcap"}, {"beta", o->beta, t->beta, 1, "beta"}, {"low", o->low, t->clamp, 0, "clamp"}, {"high", o->high, t->clamp, 0, "clamp"}};
+    if (t->softcap && !(o->cap > 0))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".cap is %g, and .terms.softcap is 1: more than 0", (double)o->cap);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        if (!number[i].has && number[i].x != 0)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].of);
+        if (number[i].has && number[i].alone && !is_given(number[i].x))
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is 0, and .terms.%s is 1: %s", number[i].name, number[i].of, zero);
+    }
+    if (t->clamp && !is_given(o->low) && !is_given(o->high))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".low and .high are 0, and .terms.clamp is 1: %s", zero);
+    if (t->clamp && !(o->low <= o->high))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".low is %g, and .high is %g: .low is not above .high", (double)o->low, (double)o->high);
+    return SETT_OK;
+}
+
+/* An extent of 0 is one that may have been forgotten: then operands are given that have no elements. */
+static sett_status check_extents(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
+{
+    const bool no_k = !p->k && !p->pointer_array && (o->a || o->b);
+    if (!p->n && (o->b || o->d))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and .n of the problem is 0: then B and D have no elements, and are NULL", o->d ? "d" : "b");
+    if (p->n && no_k)
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and .k of the problem is 0: then A and B have no elements, and are NULL", o->a ? "a" : "b");
+    return SETT_OK;
+}
+
 /* What the problem has is given, and no more: an operand of a member that is 0 would be ignored. `has`: the member; `needed`: where it has no elements
  * it is not read. */
 static sett_status check_operands(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
@@ -160,24 +204,13 @@ static sett_status check_operands(const sett_product_problem *p, const sett_prod
         {"qs", o->qs, t->quantise, 1, ".terms.quantise is 0"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
         {"row_sum", o->row_sum, t->row_sum, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, ".terms.row_max is 0"},
         {"column_max", o->column_max, t->column_max, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, grouped[g]}};
-    const struct {
-        const char *name;
-        float x;
-        int has;
-        const char *without;
-    } number[] = {{"alpha", o->alpha, t->alpha, "alpha"}, {"cap", o->cap, t->softcap, "softcap"}, {"beta", o->beta, t->beta, "beta"}, {"low", o->low, t->clamp, "clamp"}, {"high", o->high, t->clamp, "clamp"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         if (of[i].has && of[i].needed && !of[i].at)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is NULL", of[i].name);
         if (!of[i].has && of[i].at)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and %s", of[i].name, of[i].without);
     }
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        if (!number[i].has && number[i].x != 0)
-            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].without);
-    if (t->clamp && !(o->low <= o->high))
-        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".low is %g, and .high is %g: .low is not above .high", (double)o->low, (double)o->high);
-    return SETT_OK;
+    return check_numbers(t, o, err);
 }
 
 /* The rows of groups, where the host can read them: a wrong one is rows outside A and D. On a GPU they are the caller's word. */
@@ -209,10 +242,13 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         return sett__product_fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_operands), %zu", o->size, sizeof *o);
     if (m < 0 || m > x->max_m)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
-    if (!m || !x->p.n)
+    if (!m)
         return SETT_OK;
     const bool blocks = x->p.block_scales && x->p.k;
-    sett_status s = check_operands(&x->p, o, err);
+    sett_status s = check_extents(&x->p, o, err);
+    if (s || !x->p.n)
+        return s;
+    s = check_operands(&x->p, o, err);
     if (s)
         return s;
     if (o->expected_m < 0)

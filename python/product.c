@@ -526,7 +526,8 @@ static int take_numbers(const product *x, PyObject *const given[NUMBERS], sett_p
             PyOS_snprintf(text, sizeof text, is ? "sett.Product: %s is given, and the product is without %s=1" : "sett.Product: %s is missing: the product has %s=1", number_names[i], of[i].option);
             return fail(x->st, SETT_E_BIND, text);
         }
-        *of[i].to = is ? (float)PyFloat_AsDouble(given[i]) : 0;
+        const float number = is ? (float)PyFloat_AsDouble(given[i]) : 0;
+        *of[i].to = is && number == 0 ? -0.0f : number; /* a zero that was given */
         if (is && PyErr_Occurred())
             return -1;
     }
@@ -539,6 +540,10 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
     sett_error err;
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
+    if (!x->p.pointer_array && !x->p.k) /* some frameworks have an address of no elements */
+        at[A] = at[B] = NULL;
+    if (!x->p.n)
+        at[B] = at[OUT] = NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
         .amax = at[AMAX], .sw = at[SW], .ldsa = x->p.block_scales ? ldsa_of(x, t, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
         .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX]};

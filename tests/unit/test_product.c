@@ -64,7 +64,7 @@ static void check_product(const problem *p, const planned *have)
         .lda = (int64_t)x[A].stride[!!o->a_major], .ldb = (int64_t)x[B].stride[!!o->b_major], .ldr = (int64_t)x[R].stride[0], .ldd = (int64_t)x[C].stride[0],
         .batch_a = (int64_t)x[A].stride[2], .batch_b = (int64_t)x[B].stride[2], .batch_r = (int64_t)x[R].stride[2], .batch_d = (int64_t)x[C].stride[2]};
     planned own = have ? *have : prepare(&asked, (int)p->m);
-    const sett_product_operands operands = {.size = sizeof operands, .a = x[A].buf.data, .b = x[B].buf.data, .r = o->residual ? x[R].buf.data : NULL, .d = x[C].buf.data, .sa = o->scaled ? sa : NULL, .sb = o->scaled ? sb : NULL};
+    const sett_product_operands operands = {.size = sizeof operands, .a = p->k ? x[A].buf.data : NULL, .b = p->k ? x[B].buf.data : NULL, .r = o->residual ? x[R].buf.data : NULL, .d = x[C].buf.data, .sa = o->scaled ? sa : NULL, .sb = o->scaled ? sb : NULL};
     run_plan(&own, (int)p->m, &operands);
     check_result(p, &x[C]);
     if (!have)

@@ -139,6 +139,81 @@ START_TEST(overlaps)
 }
 END_TEST
 
+/* ---- what was forgotten --------------------------------------------------------------------------------------- */
+static void refuses(const planned *x, int m, const sett_product_operands *o, const char *text)
+{
+    char want[300];
+    snprintf(want, sizeof want, "sett_product_run: %s", text);
+    ck_assert_int_eq(sett_product_run(x->plan, m, o, x->workspace, x->bytes, r.stream, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, want);
+}
+
+/* Extents of 0 are legal where no elements are given. */
+START_TEST(forgotten_extents)
+{
+    float some[64];
+    const sett_product_problem no_n = {.size = sizeof no_n, .dtype = SETT_F32, .k = 4}, no_k = {.size = sizeof no_k, .dtype = SETT_F32, .n = 4}, neither = {.size = sizeof neither, .dtype = SETT_F32};
+    planned n = prepare(&no_n, 2), k = prepare(&no_k, 2), none = prepare(&neither, 2);
+    const sett_product_operands all = {.size = sizeof all, .a = some, .b = some, .d = some}, only_b = {.size = sizeof only_b, .b = some}, only_a = {.size = sizeof only_a, .a = some};
+    refuses(&n, 1, &all, ".d is given, and .n of the problem is 0: then B and D have no elements, and are NULL");
+    refuses(&none, 1, &all, ".d is given, and .n of the problem is 0: then B and D have no elements, and are NULL");
+    refuses(&n, 1, &only_b, ".b is given, and .n of the problem is 0: then B and D have no elements, and are NULL");
+    refuses(&k, 1, &all, ".a is given, and .k of the problem is 0: then A and B have no elements, and are NULL");
+    refuses(&k, 1, &only_b, ".b is given, and .k of the problem is 0: then A and B have no elements, and are NULL");
+    refuses(&k, 1, &(sett_product_operands){.size = sizeof all}, ".d is NULL");
+    run_plan(&n, 1, &only_a), run_plan(&n, 0, &all);
+    float d[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const sett_product_operands to = {.size = sizeof to, .d = floats_at(d, 8)};
+    run_plan(&k, 2, &to);
+    ck_assert(!sett_memcpy(r.e, r.stream, d, to.d, sizeof d) && !sett_sync(r.e, r.stream));
+    for (int i = 0; i < 8; i++)
+        ck_assert_msg(d[i] == 0, "%g", (double)d[i]);
+    sett_free(r.e, r.stream.device, to.d);
+    drop_plan(&n), drop_plan(&k), drop_plan(&none);
+}
+END_TEST
+
+/* One product of ones with a term: K, times and plus what the number says. */
+static float one_of(const sett_gemm_terms *t, sett_product_operands o, const char *refused)
+{
+    enum { N = 8, K = 8 };
+    float ones[N * K], d[N];
+    for (int i = 0; i < N * K; i++)
+        ones[i] = 1;
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F32, .n = N, .k = K, .terms = *t, .residual = t->beta};
+    planned x = prepare(&p, 1);
+    o.size = sizeof o, o.a = floats_at(ones, K), o.b = floats_at(ones, N * K), o.d = floats_at(ones, N), o.r = t->beta ? o.d : NULL;
+    if (refused)
+        refuses(&x, 1, &o, refused);
+    else
+        run_plan(&x, 1, &o);
+    ck_assert(!sett_memcpy(r.e, r.stream, d, o.d, sizeof d) && !sett_sync(r.e, r.stream));
+    const void *mem[] = {o.a, o.b, o.d};
+    for (int i = 0; i < 3; i++)
+        sett_free(r.e, r.stream.device, (void *)(uintptr_t)mem[i]);
+    drop_plan(&x);
+    return d[N - 1];
+}
+
+START_TEST(forgotten_numbers)
+{
+    static const struct {
+        sett_gemm_terms t;
+        sett_product_operands o;
+        const char *text;
+        float d;
+    } of[] = {{{.alpha = 1}, {0}, ".alpha is 0, and .terms.alpha is 1: a zero that is meant is -0.0f", 1}, {{.alpha = 1}, {.alpha = -0.0f}, NULL, 0}, {{.alpha = 1}, {.alpha = 2}, NULL, 16},
+        {{.beta = 1}, {0}, ".beta is 0, and .terms.beta is 1: a zero that is meant is -0.0f", 1}, {{.beta = 1}, {.beta = -0.0f}, NULL, 8}, {{.beta = 1}, {.beta = 3}, NULL, 11},
+        {{.softcap = 1}, {0}, ".cap is 0, and .terms.softcap is 1: more than 0", 1}, {{.softcap = 1}, {.cap = -0.5f}, ".cap is -0.5, and .terms.softcap is 1: more than 0", 1},
+        {{.softcap = 1}, {.cap = NAN}, ".cap is nan, and .terms.softcap is 1: more than 0", 1}, {{.clamp = 1}, {0}, ".low and .high are 0, and .terms.clamp is 1: a zero that is meant is -0.0f", 1},
+        {{.clamp = 1}, {.low = -0.0f}, NULL, 0}, {{.clamp = 1}, {.high = 5}, NULL, 5}, {{.clamp = 1}, {.low = -5}, NULL, 0}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const float d = one_of(&of[i].t, of[i].o, of[i].text);
+        ck_assert_msg(d == of[i].d && !signbit(d), "%zu: %g, not %g", i, (double)d, (double)of[i].d);
+    }
+}
+END_TEST
+
 Suite *product_given_suite(void)
 {
     Suite *s = suite_create("product_given");
@@ -148,6 +223,8 @@ Suite *product_given_suite(void)
     tcase_add_test(t, classes_of_k);
     tcase_add_test(t, interleaved);
     tcase_add_test(t, overlaps);
+    tcase_add_test(t, forgotten_extents);
+    tcase_add_test(t, forgotten_numbers);
     suite_add_tcase(s, t);
     return s;
 }

@@ -80,7 +80,10 @@ typedef struct sett_product_problem {
     int64_t ldsb;                               /* the same of SB, of .block_scales */
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product, or group's matrix, to the next; 0: behind
                                                  * each other, of A, R and D with max_m rows each, also
-                                                 * where a run has fewer. AUX always lies so, ldaux max_m */
+                                                 * where a run has fewer. AUX always lies so, ldaux max_m.
+                                                 * Rows of products may lie between each other, where D's
+                                                 * elements do not overlap: (M,batch,N) is ldd = batch N,
+                                                 * batch_d = N */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
     /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
      * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major, .batch and
@@ -135,8 +138,8 @@ typedef struct sett_product sett_product;
  * sett_product_kernels, sett_kernels_compile, sett_prepare. */
 SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_product_problem *, int max_m,
     sett_product **plan, size_t *workspace_bytes, sett_error *or_null);
-/* The operands of a run, on the device. What the problem has not is NULL, and a number of a term that it has
- * not 0. */
+/* The operands of a run, on the device. What the problem has not is NULL, as are A and B of .k 0 and B and D of
+ * .n 0, and a number of a term that it has not is 0. */
 typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual. Of .pointer_array these and d, as others that it names, are
@@ -151,7 +154,8 @@ typedef struct sett_product_operands {
     void *aux;
     float *amax;
     float *row_sum, *column_sum, *row_max, *column_max;
-    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap, above 0. Alpha, beta,
+                              * or both low and high, of 0 were not given, and are refused: -0.0f is a zero */
     int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
     const int32_t *offsets; /* of SETT_GROUPED_CONTIGUOUS, (groups + 1): rows offsets[g] to offsets[g + 1] - 1
                              * are of group g. They do not fall, and are 0 to m */
