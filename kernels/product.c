@@ -235,6 +235,8 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     *plan = NULL, *bytes = 0;
     if (max_m < 0 || max_m > MOST_M)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, MOST_M);
+    if (!e)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "there is no engine");
     on = on == SETT_DEFAULT_DEVICE ? sett_default_device(e) : on;
     if (sett_device_target(e, on, target, sizeof target) < 0)
         return sett__product_fail(err, SETT_E_NO_DEVICE, function, "the engine has no device %d", on);

@@ -231,6 +231,18 @@ static sett_status check_table(const sett_product_problem *p, int m, const sett_
     return SETT_OK;
 }
 
+/* The words that tell which sums came are 0 between runs. On a GPU nobody looks. */
+static sett_status check_workspace(const void *workspace, sett_error *err)
+{
+    for (int i = 0; i < PRODUCT_LEFT_BYTES / (int)sizeof(uint32_t); i++) {
+        uint32_t x;
+        memcpy(&x, (const char *)workspace + i * (int)sizeof x, sizeof x);
+        if (x)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, "word %d of the workspace is 0x%x: it is 0 before the first run and after one that was ended, and runs that go on at the same time have one each", i, x);
+    }
+    return SETT_OK;
+}
+
 static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
 {
     const char *function = run_name;
@@ -251,6 +263,8 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
     s = check_operands(&x->p, o, err);
     if (s)
         return s;
+    if (o->expected_m && !x->p.grouped)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d, and .grouped is 0", o->expected_m);
     if (o->expected_m < 0)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d: 0 or more", o->expected_m);
     if (blocks && o->ldsa && (o->ldsa < m || o->ldsa % SCALES || o->ldsa > INT32_MAX))
@@ -258,11 +272,32 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
     s = x->device == SETT_CPU ? check_table(&x->p, m, o, err) : SETT_OK;
     if (s)
         return s;
-    if (bytes < x->workspace || (x->workspace && !workspace))
-        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", workspace ? bytes : (size_t)0, x->workspace);
+    if (x->workspace && !workspace)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace is NULL: the plan needs %zu bytes", x->workspace);
+    if (bytes < x->workspace)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", bytes, x->workspace);
     if ((uintptr_t)workspace % WORKSPACE_ALIGN && x->workspace)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace does not begin at a multiple of %d bytes", WORKSPACE_ALIGN);
-    return SETT_OK;
+    return x->device == SETT_CPU && x->workspace ? check_workspace(workspace, err) : SETT_OK;
+}
+
+/* The text of a launch that failed names a kernel's parameter, and here the operand that it is. `waits`: the kernel waits for others' sums. */
+static sett_status tell(sett_status s, bool waits, sett_error *err)
+{
+    enum { MATRICES = 5 };
+    static const char *const names[][2] = {{"A", "a"}, {"B", "b"}, {"C", "d"}, {"R", "r"}, {"AUX", "aux"}, {"SA", "sa"}, {"SB", "sb"}, {"SW", "sw"}, {"S", "s"}, {"QS", "qs"}, {"BIAS", "bias"}, {"AMAX", "amax"},
+        {"ROWSUM", "row_sum"}, {"COLSUM", "column_sum"}, {"ROWMAX", "row_max"}, {"COLMAX", "column_max"}, {"OFFSETS", "offsets"}, {"COUNTS", "counts"}};
+    if (!s || !err)
+        return s;
+    const sett_error was = *err;
+    const char *at = strstr(was.text, ": ");
+    const size_t n = at ? strcspn(at + 2, " :") : 0;
+    if (waits && s == SETT_E_FAULT && strstr(err->text, "stream_k.c"))
+        return sett__product_fail(err, s, run_name, "another run has the workspace at the same time, or it was changed: sums of its words did not come: %s", was.text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (n == strlen(names[i][0]) && !strncmp(at + 2, names[i][0], n))
+            return sett__product_fail(err, s, run_name, ".%s: %s%s", names[i][1], was.text, s == SETT_E_ALIGN && i < MATRICES ? ": .align of the problem is less then" : "");
+    return s;
 }
 
 sett_status sett_product_run(const sett_product *x, int m, const sett_product_operands *o, void *workspace, size_t bytes, sett_stream stream, sett_error *err)
@@ -291,9 +326,10 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     if (p->block_scales && p->k)
         add_block_scales(&l, p, m, o);
     add_terms(&l, p, m, x->max_m, o);
-    if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
+    const bool deals = x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k;
+    if (deals)
         add_stream(&l, x, workspace, &w);
     if (p->pointer_array)
         add_extents(&l, p, m);
-    return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
+    return tell(sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err), deals && w.streamed, err);
 }

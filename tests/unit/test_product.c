@@ -486,6 +486,11 @@ END_TEST
 
 static const struct { sett_product_problem p; int max_m; const char *text; } bad[] = {
     {{.dtype = SETT_F64, .n = 8, .k = 8}, 1, ".dtype is f64: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"},
+    {{.dtype = (sett_dtype)999, .n = 8, .k = 8}, 1, ".dtype is 999, which is no element type"},
+    {{.dtype = SETT_BF16, .b = (sett_dtype)-3, .n = 8, .k = 8}, 1, ".b is -3, which is no element type"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .a_major = 1, .lda = 9}, 10, ".lda is 9: with .a_major at least max_m, 10, or 0 for that"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .a_major = 1}, 0, ".a_major is 1 and .lda 0, and no max_m above 0 says it: .lda is given then"},
+    {{.dtype = SETT_BF16, .n = 36, .k = 64, .grouped = SETT_GROUPED_MASKED, .groups = 2}, 1, ".grouped is masked: .n is 36, 72 bytes: a multiple of 16 then"},
     {{.n = 8, .k = 8}, 1, ".dtype is not given: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"},
     {{.dtype = SETT_BF16, .b = SETT_F16, .n = 8, .k = 8}, 1, ".b is f16: with .dtype bf16 it is the same, or both are f8E4M3FN or f8E5M2"},
     {{.dtype = SETT_BF16, .d = SETT_I8, .n = 8, .k = 8}, 1, ".d is i8: f32, f16, bf16, f8E4M3FN or f8E5M2"},
@@ -637,12 +642,13 @@ START_TEST(refused_at_a_run)
     char some[16];
     const sett_product_operands o = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some, .sb = (float *)some}, no_b = {.size = sizeof o, .a = some, .d = some},
                                 no_sb = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some}, no_size = {.a = some};
-    char small[80];
+    char small[80], null[80];
+    snprintf(null, sizeof null, "the workspace is NULL: the plan needs %zu bytes", x.bytes);
     snprintf(small, sizeof small, "the workspace has 16 bytes: the plan needs %zu", x.bytes);
     const struct { int m; const sett_product_operands *o; void *workspace; size_t bytes; const char *text; } of[] = {{9, &o, x.workspace, x.bytes, "m is 9: from 0 to 8, the max_m that the plan was prepared for"},
         {-1, &o, x.workspace, x.bytes, "m is -1: from 0 to 8, the max_m that the plan was prepared for"}, {1, &no_b, x.workspace, x.bytes, ".b is NULL"}, {1, &no_sb, x.workspace, x.bytes, ".sb is NULL"},
         {1, NULL, x.workspace, x.bytes, "there are no operands"}, {1, &no_size, x.workspace, x.bytes, "the operands have no .size: it is sizeof(sett_product_operands)"},
-        {1, &o, x.workspace, 16, small}, {1, &o, (char *)x.workspace + 16, x.bytes, "the workspace does not begin at a multiple of 256 bytes"}};
+        {1, &o, x.workspace, 16, small}, {1, &o, NULL, x.bytes, null}, {1, &o, (char *)x.workspace + 16, x.bytes, "the workspace does not begin at a multiple of 256 bytes"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char want[200];
         ck_assert_int_eq(sett_product_run(x.plan, of[i].m, of[i].o, of[i].workspace, of[i].bytes, r.stream, &err), SETT_E_ARGUMENT);
@@ -666,7 +672,7 @@ START_TEST(operands_that_the_problem_has_not)
         {&x, WITH(.sb = f), ".sb is given, and .scaled and .block_scales are 0"}, {&x, WITH(.sw = some), ".sw is given, and .b is not of packed weights"},
         {&x, WITH(.offsets = table), ".offsets is given, and .grouped is 0"}, {&x, WITH(.counts = table), ".counts is given, and .grouped is 0"}, {&x, WITH(.bias = some), ".bias is given, and .terms.bias is 0"},
         {&x, WITH(.amax = f), ".amax is given, and .terms.amax is 0"}, {&x, WITH(.alpha = 0.5f), ".alpha is 0.5, and .terms.alpha is 0"}, {&x, WITH(.cap = 30), ".cap is 30, and .terms.softcap is 0"},
-        {&x, WITH(.high = 1), ".high is 1, and .terms.clamp is 0"}, {&y, WITH(.low = 2, .high = 1), ".low is 2, and .high is 1: .low is not above .high"},
+        {&x, WITH(.expected_m = 2), ".expected_m is 2, and .grouped is 0"}, {&x, WITH(.high = 1), ".high is 1, and .terms.clamp is 0"}, {&y, WITH(.low = 2, .high = 1), ".low is 2, and .high is 1: .low is not above .high"},
         {&y, WITH(.low = NAN, .high = 1), ".low is nan, and .high is 1: .low is not above .high"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char want[120];

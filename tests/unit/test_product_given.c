@@ -2,6 +2,8 @@
 /* What sett_product is given: by which K its kernels differ; products whose rows lie between each other's; members, numbers and workspaces
  * that were forgotten. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. */
 #include "tests/rig/placed_rig.h"
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* ---- a plan and its runs ---------------------------------------------------------------------------------- */
 typedef struct planned {
@@ -214,6 +216,97 @@ START_TEST(forgotten_numbers)
 }
 END_TEST
 
+/* The host looks where it can. */
+START_TEST(dirty_workspace)
+{
+    if (r.stream.device != SETT_CPU)
+        return;
+    float some[64];
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 16, .k = 16};
+    planned x = prepare(&p, 2);
+    const sett_product_operands o = {.size = sizeof o, .a = some, .b = some, .d = some};
+    ck_assert_uint_gt(x.bytes, 0);
+    ((uint32_t *)x.workspace)[5] = 0xffffffff;
+    refuses(&x, 1, &o, "word 5 of the workspace is 0xffffffff: it is 0 before the first run and after one that was ended, and runs that go on at the same time have one each");
+    drop_plan(&x);
+}
+END_TEST
+
+static atomic_bool done;
+static void *take_words(void *workspace)
+{
+    while (!atomic_load(&done))
+        memset(workspace, 0, 4096);
+    return NULL;
+}
+
+/* Somebody else takes the words that a run waits for. */
+START_TEST(shared_workspace)
+{
+    enum { M = 16, N = 64, K = 2048 };
+    sett_engine *e;
+    sett_product *plan;
+    size_t bytes;
+    pthread_t other;
+    const sett_engine_options eo = {.size = sizeof eo, .no_gpu = true, .cpu_timeout_ms = 1500};
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .d = SETT_F32, .n = N, .k = K};
+    ck_assert(!sett_engine_open(&e, &eo, &err));
+    ck_assert_msg(!sett_product_prepare(e, SETT_CPU, &p, M, &plan, &bytes, &err), "%s", err.text);
+    void *workspace = sett_alloc(e, SETT_CPU, bytes), *a = sett_alloc(e, SETT_CPU, M * K * 2), *b = sett_alloc(e, SETT_CPU, N * K * 2), *d = sett_alloc(e, SETT_CPU, M * N * 4);
+    ck_assert(workspace && a && b && d && !pthread_create(&other, NULL, take_words, workspace));
+    memset(a, 0, M * K * 2), memset(b, 0, N * K * 2);
+    const sett_product_operands o = {.size = sizeof o, .a = a, .b = b, .d = d};
+    const sett_status s = sett_product_run(plan, M, &o, workspace, bytes, sett_stream_of(SETT_CPU, NULL), &err);
+    atomic_store(&done, true);
+    pthread_join(other, NULL);
+    ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, "sett_product_run: another run has the workspace at the same time, or it was changed") && strstr(err.text, "not done after 1500 ms"), "%s", err.text);
+    sett_product_free(plan);
+    sett_engine_close(e); /* and what it allocated */
+}
+END_TEST
+
+/* What a launch refuses names the caller's operand. */
+START_TEST(launches_name_operands)
+{
+    float *small = sett_alloc(r.e, r.stream.device, 64);
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F32, .n = 4, .k = 4, .terms.bias = 1};
+    planned x = prepare(&p, 8);
+    const sett_product_operands o = {.size = sizeof o, .a = small + 1, .b = small, .d = small, .bias = small};
+    ck_assert_int_eq(sett_product_run(x.plan, 1, &o, x.workspace, x.bytes, r.stream, &err), SETT_E_ALIGN);
+    ck_assert_msg(!strncmp(err.text, "sett_product_run: .a: gemm_", 27) && strstr(err.text, "is not a multiple of 16 bytes: .align of the problem is less then"), "%s", err.text);
+    const sett_product_operands d = {.size = sizeof d, .a = small, .b = small, .d = small + 4, .bias = small};
+    if (r.stream.device == SETT_CPU) {
+        ck_assert_int_ne(sett_product_run(x.plan, 8, &d, x.workspace, x.bytes, r.stream, &err), SETT_OK);
+        ck_assert_msg(!strncmp(err.text, "sett_product_run: .a: gemm_", 27), "%s", err.text);
+        ck_assert_int_ne(sett_product_run(x.plan, 4, &d, x.workspace, x.bytes, r.stream, &err), SETT_OK);
+        ck_assert_msg(!strncmp(err.text, "sett_product_run: .d: gemm_", 27), "%s", err.text);
+    }
+    drop_plan(&x);
+    sett_free(r.e, r.stream.device, small);
+}
+END_TEST
+
+START_TEST(no_engine)
+{
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F32, .n = 4, .k = 4};
+    sett_product *plan;
+    size_t bytes;
+    ck_assert_int_eq(sett_product_prepare(NULL, SETT_DEFAULT_DEVICE, &p, 8, &plan, &bytes, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_product_prepare: there is no engine");
+}
+END_TEST
+
+/* Of A's columns the stride decides which kernels there are, and no max_m says it to a manifest. */
+START_TEST(columns_without_a_stride)
+{
+    sett_product_problem p = {.size = sizeof p, .dtype = SETT_BF16, .n = 64, .k = 64, .a_major = 1};
+    ck_assert_int_eq(sett_product_kernels(&p, "sm_90a", NULL, &err), -1);
+    ck_assert_str_eq(err.text, "sett_product_kernels: .a_major is 1 and .lda 0, and no max_m above 0 says it: .lda is given then");
+    p.lda = 512;
+    ck_assert_int_gt(sett_product_kernels(&p, "sm_90a", NULL, &err), 0);
+}
+END_TEST
+
 Suite *product_given_suite(void)
 {
     Suite *s = suite_create("product_given");
@@ -225,6 +318,11 @@ Suite *product_given_suite(void)
     tcase_add_test(t, overlaps);
     tcase_add_test(t, forgotten_extents);
     tcase_add_test(t, forgotten_numbers);
+    tcase_add_test(t, dirty_workspace);
+    tcase_add_test(t, shared_workspace);
+    tcase_add_test(t, launches_name_operands);
+    tcase_add_test(t, no_engine);
+    tcase_add_test(t, columns_without_a_stride);
     suite_add_tcase(s, t);
     return s;
 }

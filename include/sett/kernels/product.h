@@ -115,7 +115,7 @@ typedef struct sett_product_kernel {
 } sett_product_kernel;
 /* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
  * SETT_PRODUCT_KERNELS, or -1 with an error. kernels: room for SETT_PRODUCT_KERNELS, or NULL. Errors: a
- * member that cannot be, by its name; SETT_E_TARGET: the target lacks the type, or is older than sm_80. */
+ * member that cannot be, by its name; .lda of .a_major is 0, as there is no max_m that it would be; SETT_E_TARGET: the target lacks the type, or is older than sm_80. */
 SETT_API int sett_product_kernels(
     const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
 
@@ -124,7 +124,7 @@ SETT_API int sett_product_kernels(
  *         dtype = bf16, f8E4M3FN
  *         n = 4096
  *         k = 4096, 14336
- * Many products have the same kernels, and each is made once. Where .a_major is 1 give .lda, as a plan of
+ * Many products have the same kernels, and each is made once. Where .a_major is 1 .lda is given, as a plan of
  * sett_product_prepare takes it from max_m. */
 SETT_API extern const sett_family sett_product_family;
 
@@ -167,8 +167,8 @@ typedef struct sett_product_operands {
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m; an operand is missing, or is given and the problem
  * has it not; .low is above .high; the workspace is too small or not aligned; .expected_m is less than 0; on
- * the CPU engine, whose memory the host reads: .offsets fall, or .offsets or .counts are not 0 to m. Else
- * errors of sett_launch_n. */
+ * the CPU engine, whose memory the host reads: .offsets fall, or .offsets or .counts are not 0 to m, or
+ * the workspace is not 0. Else errors of sett_launch_n, whose text names the operand here as well. */
 SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_product_operands *,
     void *workspace, size_t workspace_bytes, sett_stream, sett_error *or_null);
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */
