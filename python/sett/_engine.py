@@ -55,6 +55,13 @@ class FamilyParam(NamedTuple):
     floating: bool
 
 
+def _meant(name: str, known: Iterable[str]) -> str:
+    import difflib  # of who errs alone
+
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}? It has" if near else ""
+
+
 class Family:
     """A kernel's body in a shared object, with names for its options: a `sett_family` of sett/warm.h.
 
@@ -94,7 +101,7 @@ class Family:
         now = _c.decoded(_c.lib.sett_family_present_name(C.byref(f), wrong[0].encode())) if wrong else None
         if wrong or missing:
             raise Error(Status.E_ARGUMENT, f"{self.name}: option {wrong[0]!r} is named {now!r} now" if now else
-                f"{self.name} has no option {wrong[0]!r}: {', '.join(known)}" if wrong else f"{self.name} needs a value of {missing[0]!r}")
+                f"{self.name} has no option {wrong[0]!r}{_meant(wrong[0], known)}: {', '.join(known)}" if wrong else f"{self.name} needs a value of {missing[0]!r}")
         for name, value in values.items():
             p = known[name]
             C.memmove(C.byref(user, p.offset), self._bytes_of(name, p, value), p.bytes)
