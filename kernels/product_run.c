@@ -160,7 +160,7 @@ static sett_status check_numbers(const sett_gemm_terms *t, const sett_product_op
         const char *of;
     } number[] = {{"alpha", o->alpha, t->alpha, 1, "alpha"}, {"cap", o->cap, t->softcap, 1, "softcap"}, {"beta", o->beta, t->beta, 1, "beta"}, {"low", o->low, t->clamp, 0, "clamp"}, {"high", o->high, t->clamp, 0, "clamp"}};
     if (t->softcap && !(o->cap > 0))
-        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".cap is %g, and .terms.softcap is 1: more than 0", (double)o->cap);
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".cap is %g, and .terms.softcap is 1: more than 0", (double)(o->cap + 0.0f));
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         if (!number[i].has && number[i].x != 0)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].of);

@@ -413,6 +413,8 @@ START_TEST(targets_of_a_problem)
     ck_assert_str_eq(err.text, "sett_product_kernels: .block_scales is 1: products with them need sm_90a, the target is sm_89");
     static const struct { sett_dtype t; const char *target, *text; } of[] = {{SETT_F8E4M3FN, "sm_80", "sett_product_kernels: products of f8E4M3FN need sm_89, the target is sm_80"},
         {SETT_BF16, "sm_75", "sett_product_kernels: products of bf16 need sm_80, the target is sm_75"}};
+    ck_assert_int_eq(sett_product_kernels(&(sett_product_problem){.size = sizeof blocks, .dtype = SETT_BF16, .n = 64, .k = 64}, "h100", NULL, &err), -1);
+    ck_assert_msg(!strncmp(err.text, "sett_product_kernels: ", 22) && strstr(err.text, "h100"), "%s", err.text);
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         const sett_product_problem p = {.size = sizeof p, .dtype = of[i].t, .n = 64, .k = 64};
         ck_assert_int_eq(sett_product_kernels(&p, of[i].target, NULL, &err), -1);
