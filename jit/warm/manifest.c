@@ -3,7 +3,6 @@
  * the last one fastest. */
 
 #include "inside.h"
-#include "lib/base/words.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -604,7 +604,7 @@ class Engine:
         return WarmResult(*(getattr(result, n) for n in WarmResult._fields))
 
     def keys(self, manifest: Path, *, targets: Union[str, Iterable[str], None] = None, shard: int = 0, shards: int = 0) -> List[WarmEvent]:
-        """The kernels of a manifest with their keys, in its order. Compiles nothing."""
+        """The kernels of a manifest with their keys, in its order. Compiles nothing and looks into no cache: .cached is False."""
         found: List[WarmEvent] = []
         visits = _Visits(_c.WARM, lambda e: found.append(_record(WarmEvent, e)))
         visits.run(self, _c.lib.sett_family_keys, _c.path(manifest), C.byref(self._warm_options(targets, shard, shards)), visits.function, None)

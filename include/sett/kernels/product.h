@@ -115,7 +115,8 @@ typedef struct sett_product_kernel {
 } sett_product_kernel;
 /* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
  * SETT_PRODUCT_KERNELS, or -1 with an error. kernels: room for SETT_PRODUCT_KERNELS, or NULL. Errors: a
- * member that cannot be, by its name; .lda of .a_major is 0, as there is no max_m that it would be; SETT_E_TARGET: the target lacks the type, or is older than sm_80. */
+ * member that cannot be, by its name, and .lda of .a_major that is 0, as no max_m says it; SETT_E_TARGET: the
+ * target lacks the type, or is older than sm_80. */
 SETT_API int sett_product_kernels(
     const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
 
@@ -138,13 +139,13 @@ typedef struct sett_product sett_product;
  * sett_product_kernels, sett_kernels_compile, sett_prepare. */
 SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_product_problem *, int max_m,
     sett_product **plan, size_t *workspace_bytes, sett_error *or_null);
-/* The operands of a run, on the device. What the problem has not is NULL, as are A and B of .k 0 and B and D of
- * .n 0, and a number of a term that it has not is 0. */
+/* The operands of a run, on the device. What the problem has not is NULL, as are A and B of .k 0 and B and D
+ * of .n 0, and a number of a term that it has not is 0. */
 typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual. Of .pointer_array these and d, as others that it names, are
                               * arrays of addresses: (.batch) of Uint64 */
-    void *d;
+    void *d;                 /* it overlaps neither A nor B; R may be D */
     const float *sa, *sb;    /* of .scaled: m and N, of batches and groups one behind the other, as are bias,
                               * amax, and sums and maxima of rows and columns. Of .block_scales
                               * (m,ceil(K/128)):(1,ldsa) and (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as
@@ -154,8 +155,9 @@ typedef struct sett_product_operands {
     void *aux;
     float *amax;
     float *row_sum, *column_sum, *row_max, *column_max;
-    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap, above 0. Alpha, beta,
-                              * or both low and high, of 0 were not given, and are refused: -0.0f is a zero */
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap, above 0.
+                              * Alpha, beta, or both low and high, of 0 were not given, and are refused: -0.0f
+                              * is a zero */
     int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
     const int32_t *offsets; /* of SETT_GROUPED_CONTIGUOUS, (groups + 1): rows offsets[g] to offsets[g + 1] - 1
                              * are of group g. They do not fall, and are 0 to m */
