@@ -164,7 +164,7 @@ static void consider_tile(const product_facts *f, int64_t m, int i, product_way 
 static product_way few_rows(const product_facts *f)
 {
     enum { ROWS_OF_B = 8 };
-    const double many = (double)ceil_div(f->n_b, ROWS_OF_B), rate = least(f->device->memory * FEW_READ, many * FEW_BLOCK);
+    const double all = (double)ceil_div(f->n_b, ROWS_OF_B), rate = least(f->device->memory * FEW_READ, all * FEW_BLOCK);
     return (product_way){.kernel = f->n_tiles, .us = LAUNCH_US + (double)f->bytes_b / rate / f->device->mhz};
 }
 

@@ -91,6 +91,14 @@ class Weights(Case):
             product(self.N, self.K)(a, some(self.N, self.K), sw=sw)
 
 
+    def test_weights_that_are_not_packed(self):
+        signed = (self.codes[:, ::2] | self.codes[:, 1::2] << 4) ^ 0x88
+        b, sw = sett.pack_weights(signed, self.scales, dtype="f16", group=self.GROUP)
+        p, a = product(self.N, self.K, b="i4", group=self.GROUP, d="f32", batch=1), some(3, self.K)
+        with self.refused(Status.E_SHAPE, f"b: it takes {b.size} elements beside each other, and it has 2 modes: what sett.pack_weights gives"):
+            p(a, np.resize(b, (self.N, self.K // 2)), sw=sw)
+        np.testing.assert_array_equal(p(a[None], b[None], sw=sw[None]), p(a, b, sw=sw)[None])
+
     def test_element_types_that_tensors_say_are_those_that_are_packed(self):
         half, zeros = self.codes[:, ::2], self.zeros
         named = {"group": self.GROUP, "b": "i4"}
