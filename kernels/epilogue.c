@@ -9,13 +9,13 @@ enum { LEAVES = 16 /* most modes beside each other of a thread's part of a tenso
 
 sett_tensor *sett_epilogue_partition_at(sett_site site, const sett_epilogue_tile *p, sett_tensor *whole)
 {
-    char shape[120], text[300];
+    char shape[100], text[300];
     if (whole && p->batch && sett_rank(whole) == 3)
         whole = sett_slice(whole, ALL, ALL, p->batch);
     if (whole && sett_rank(whole) != 2) {
-        sett_arg_str(sett_shape(whole), shape, sizeof shape);
-        snprintf(text, sizeof text, "it takes an (M,N) tensor, and this one is %s: a vector by columns is sett_composition(t, sett_make_layout(b, T(M, N), T(0, 1))), "
-            "by rows with T(1, 0)", shape);
+        sett_layout_str(sett_tensor_layout(whole), shape, sizeof shape);
+        snprintf(text, sizeof text, "it takes an (M,N) tensor, and this one has %d mode%s, %s: a vector by columns is sett_composition(t, sett_make_layout(b, T(M, N), T(0, 1))), "
+            "by rows with T(1, 0)", sett_rank(whole), sett_rank(whole) == 1 ? "" : "s", shape);
         sett_fail_at(site, p->b, SETT_E_RANK, "sett_epilogue_partition", text);
     }
     return p->partition(site, p, whole);

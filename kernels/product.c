@@ -127,6 +127,14 @@ static sett_status add_few(const sett_product_problem *p, const char *target, se
     return sett_kernels_choose(sett_gemm_few_rows, &to->options.few_rows, target, err);
 }
 
+/* What sett_kernels_choose said, as the call that the caller made. */
+static sett_status as_said_by(const char *function, sett_status s, sett_error *err)
+{
+    static const char chooser[] = "sett_kernels_choose: ";
+    const sett_error was = s && err ? *err : (sett_error){0};
+    return s && !strncmp(was.text, chooser, sizeof chooser - 1) ? sett__product_fail(err, s, function, "%s", was.text + sizeof chooser - 1) : s;
+}
+
 /* A copy of the caller's problem, settled, and its kernels. */
 static sett_status take(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product_problem *p, sett_product_kernel *list, int *n, sett_error *err)
 {
@@ -160,7 +168,7 @@ static sett_status take(const char *function, const sett_product_problem *given,
     sett_status s = (by_tma ? list_tma : packed ? list_mixed : list_mma)(p, target, list, n, err);
     if (!s && has_few(p, by_tma))
         s = add_few(p, target, &list[(*n)++], err);
-    return s;
+    return as_said_by(function, s, err);
 }
 
 int sett_product_kernels(const sett_product_problem *given, const char *target, sett_product_kernel *to, sett_error *err)
@@ -235,6 +243,8 @@ sett_status sett_product_prepare(sett_engine *e, int on, const sett_product_prob
     *plan = NULL, *bytes = 0;
     if (max_m < 0 || max_m > MOST_M)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "max_m is %d: from 0 to %d", max_m, MOST_M);
+    if (!e)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "there is no engine");
     on = on == SETT_DEFAULT_DEVICE ? sett_default_device(e) : on;
     if (sett_device_target(e, on, target, sizeof target) < 0)
         return sett__product_fail(err, SETT_E_NO_DEVICE, function, "the engine has no device %d", on);

@@ -33,6 +33,13 @@ static void check_packed(sett_product_problem *p, choice *c)
 static void check_types(sett_product_problem *p, choice *c)
 {
     const sett_dtype t = p->dtype;
+    const struct {
+        const char *name;
+        sett_dtype type;
+    } of[] = {{"dtype", t}, {"b", p->b}, {"d", p->d}, {"sw", p->sw}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (of[i].type && !sett_dtype_bits(of[i].type))
+            REFUSE(c, ".%s is %d, which is no element type", of[i].name, (int)of[i].type);
     if (t != SETT_F16 && t != SETT_BF16 && t != SETT_I8 && t != SETT_F32 && !sett__is_f8(t))
         REFUSE(c, ".dtype is %s: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32", t ? sett_dtype_name(t) : "not given");
     if (sett__product_packed_bits(p))
@@ -111,14 +118,38 @@ static void settle_stride(choice *c, const char *name, int64_t *stride, int64_t 
     *stride = *stride ? *stride : length > 1 ? length : 1;
 }
 
-/* From one of `kinds` to the next: 0 becomes `length`, behind each other. What is written does not overlap. */
-static void settle_batch(choice *c, const char *name, int64_t *stride, int kinds, int64_t length, int64_t least)
+/* From one of `kinds` to the next: 0 becomes `length`, behind each other. */
+static void settle_batch(choice *c, const char *name, int64_t *stride, int kinds, int64_t length)
 {
-    if (kinds && (*stride < 0 || (*stride && *stride < least)))
-        REFUSE(c, ".%s is %lld: at least %lld, or 0 for %lld", name, (long long)*stride, (long long)least, (long long)length);
+    if (kinds && *stride < 0)
+        REFUSE(c, ".%s is %lld: at least 0, or 0 for %lld", name, (long long)*stride, (long long)length);
     if (*stride > MOST_STRIDE)
         REFUSE(c, ".%s is %lld: at most %lld", name, (long long)*stride, (long long)MOST_STRIDE);
     *stride = *stride ? *stride : length;
+}
+
+/* Do matrices of m rows of D lie apart? Those of different products may lie between each other. Two rows of n elements overlap where they begin less than n
+ * apart, and a row of the first matrix begins nearest to one of another at the multiples of .ldd below and above. */
+static bool lie_apart(const sett_product_problem *p, int kinds, int m)
+{
+    for (int64_t of = 1; of < kinds; of++) {
+        const int64_t at = of * p->batch_d, last = m - 1, row = at / p->ldd < last ? at / p->ldd : last;
+        if (at - row * p->ldd < p->n || (row < last && (row + 1) * p->ldd - at < p->n))
+            return false;
+        if (at - last * p->ldd >= p->n) /* and so do all that follow */
+            return true;
+    }
+    return true;
+}
+
+/* What is written does not overlap. */
+static void check_apart(const sett_product_problem *p, choice *c, int max_m)
+{
+    const int kinds = product_kinds_a(p);
+    const int64_t least = p->ldd * (max_m - 1) + p->n;
+    if (kinds && max_m && !lie_apart(p, kinds, max_m))
+        REFUSE(c, ".batch_d is %lld: %s of D overlap, whose rows lie %lld apart: at least %lld, or 0 for %lld; or less, with an .ldd that leaves room between rows", (long long)p->batch_d,
+            p->grouped ? "groups" : "products", (long long)p->ldd, (long long)least, (long long)p->ldd * max_m);
 }
 
 /* What kernels read or write by offsets of 32 bits. */
@@ -166,6 +197,10 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     if (*c->why)
         return;
     const int64_t rows_b = (int64_t)p->n << p->swiglu, m = max_m;
+    if (p->a_major && !p->lda && !m)
+        REFUSE(c, ".a_major is 1 and .lda 0, and no max_m above 0 says it: .lda is given then");
+    if (p->a_major && p->lda > 0 && p->lda < m)
+        REFUSE(c, ".lda is %lld: with .a_major at least max_m, %d, or 0 for that", (long long)p->lda, max_m);
     settle_stride(c, "lda", &p->lda, p->a_major ? m : p->k);
     if (!sett__product_packed_bits(p))
         settle_stride(c, "ldb", &p->ldb, p->b_major ? rows_b : p->k);
@@ -185,10 +220,12 @@ void sett__product_settle(sett_product_problem *p, int max_m, choice *c)
     if (p->pointer_array)
         return;
     const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
-    settle_batch(c, "batch_a", &p->batch_a, of_a, p->lda * (p->a_major ? p->k : m), 0);
-    settle_batch(c, "batch_b", &p->batch_b, of_b, p->ldb * (p->b_major ? p->k : rows_b), 0);
-    settle_batch(c, "batch_r", &p->batch_r, of_a, p->ldr * m, 0);
-    settle_batch(c, "batch_d", &p->batch_d, of_a, p->ldd * m, m ? p->ldd * (m - 1) + p->n : 0);
+    settle_batch(c, "batch_a", &p->batch_a, of_a, p->lda * (p->a_major ? p->k : m));
+    settle_batch(c, "batch_b", &p->batch_b, of_b, p->ldb * (p->b_major ? p->k : rows_b));
+    settle_batch(c, "batch_r", &p->batch_r, of_a, p->ldr * m);
+    settle_batch(c, "batch_d", &p->batch_d, of_a, p->ldd * m);
+    if (!*c->why)
+        check_apart(p, c, max_m);
 }
 
 /* Bytes, up to 16, that the elements of so many strides and the operands are multiples of. */
@@ -223,13 +260,14 @@ void sett__product_why_no_tma(const sett_product_problem *p, choice *c)
     const char *is = sett__product_needs_tma(p);
     const sett_dtype beside = sett__type_beside(p->d);
     const int of_a = product_kinds_a(p), of_b = product_kinds_b(p);
+    enum { STRIDES = 6 /* of rows, and N */ };
     const struct {
         const char *name;
         bool has;
         int64_t elements;
         sett_dtype type;
-    } of[] = {{"lda", true, p->lda, p->dtype}, {"ldb", true, p->ldb, p->b}, {"ldr", p->residual, p->ldr, p->d}, {"ldd", true, p->ldd, p->d}, {"ldaux", p->terms.aux, p->ldaux, beside},
-        {"batch_a", of_a, p->batch_a, p->dtype}, {"batch_b", of_b, p->batch_b, p->b}, {"batch_r", of_a && p->residual, p->batch_r, p->d}, {"batch_d", of_a, p->batch_d, p->d}, {"n", true, p->n, p->d}};
+    } of[] = {{"n", true, p->n, p->d}, {"lda", true, p->lda, p->dtype}, {"ldb", true, p->ldb, p->b}, {"ldr", p->residual, p->ldr, p->d}, {"ldd", true, p->ldd, p->d}, {"ldaux", p->terms.aux, p->ldaux, beside},
+        {"batch_a", of_a, p->batch_a, p->dtype}, {"batch_b", of_b, p->batch_b, p->b}, {"batch_r", of_a && p->residual, p->batch_r, p->d}, {"batch_d", of_a, p->batch_d, p->d}};
     if (p->a_major || p->b_major)
         REFUSE(c, "%s: then .%s is 0", is, p->a_major ? "a_major" : "b_major");
     if (p->align != ALIGN)
@@ -238,7 +276,7 @@ void sett__product_why_no_tma(const sett_product_problem *p, choice *c)
         const int64_t bytes = of[i].elements * sett__bytes_of(of[i].type);
         if (of[i].has && bytes % ALIGN)
             REFUSE(c, "%s: .%s is %lld, %lld bytes: a multiple of %d then", is, of[i].name, (long long)of[i].elements, (long long)bytes, ALIGN);
-        if (of[i].has && of[i].elements > INT32_MAX && i < 5)
+        if (of[i].has && of[i].elements > INT32_MAX && i < STRIDES)
             REFUSE(c, "%s: .%s is %lld: at most %d then", is, of[i].name, (long long)of[i].elements, INT32_MAX);
     }
     REFUSE(c, "%s: no tensor map takes it", is);

@@ -4,6 +4,7 @@
 #include "product.h"
 #include "weights.h"
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 enum { ARGUMENTS = 32, SCALES = 4 /* of 16 bytes */, WORKSPACE_ALIGN = 256 };
@@ -155,6 +156,36 @@ product_way sett__product_way(const sett_product *x, int m, int expected)
     return sett__product_choose(&f, rows);
 }
 
+/* Numbers of terms: those that the problem has, and no others. A 0 of alpha, beta, low and high is a number as others. */
+static sett_status check_numbers(const sett_gemm_terms *t, const sett_product_operands *o, sett_error *err)
+{
+    const struct {
+        const char *name;
+        float x;
+        int has;
+        const char *of;
+    } number[] = {{"alpha", o->alpha, t->alpha, "alpha"}, {"cap", o->cap, t->softcap, "softcap"}, {"beta", o->beta, t->beta, "beta"}, {"low", o->low, t->clamp, "clamp"}, {"high", o->high, t->clamp, "clamp"}};
+    if (t->softcap && !(o->cap > 0))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".cap is %g, and .terms.softcap is 1: more than 0", (double)o->cap);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (!number[i].has && number[i].x != 0)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].of);
+    if (t->clamp && !(o->low <= o->high))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".low is %g, and .high is %g: .low is not above .high", (double)o->low, (double)o->high);
+    return SETT_OK;
+}
+
+/* An extent of 0 is one that may have been forgotten: then operands are given that have no elements. */
+static sett_status check_extents(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
+{
+    const bool no_k = !p->k && !p->pointer_array && (o->a || o->b);
+    if (!p->n && (o->b || o->d))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and .n of the problem is 0: then B and D have no elements, and are NULL", o->d ? "d" : "b");
+    if (p->n && no_k)
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and .k of the problem is 0: then A and B have no elements, and are NULL", o->a ? "a" : "b");
+    return SETT_OK;
+}
+
 /* What the problem has is given, and no more: an operand of a member that is 0 would be ignored. `has`: the member; `needed`: where it has no elements
  * it is not read. */
 static sett_status check_operands(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
@@ -174,24 +205,13 @@ static sett_status check_operands(const sett_product_problem *p, const sett_prod
         {"qs", o->qs, t->quantise == 1, 1, ".terms.quantise is not 1"}, {"sd", o->sd, in_blocks(t), 1, ".terms.quantise is not 2"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
         {"row_sum", o->row_sum, t->row_sum, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, ".terms.row_max is 0"},
         {"column_max", o->column_max, t->column_max, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, grouped[g]}};
-    const struct {
-        const char *name;
-        float x;
-        int has;
-        const char *without;
-    } number[] = {{"alpha", o->alpha, t->alpha, "alpha"}, {"cap", o->cap, t->softcap, "softcap"}, {"beta", o->beta, t->beta, "beta"}, {"low", o->low, t->clamp, "clamp"}, {"high", o->high, t->clamp, "clamp"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         if (of[i].has && of[i].needed && !of[i].at)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is NULL", of[i].name);
         if (!of[i].has && of[i].at)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and %s", of[i].name, of[i].without);
     }
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        if (!number[i].has && number[i].x != 0)
-            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].without);
-    if (t->clamp && !(o->low <= o->high))
-        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".low is %g, and .high is %g: .low is not above .high", (double)o->low, (double)o->high);
-    return SETT_OK;
+    return check_numbers(t, o, err);
 }
 
 /* The rows of groups, where the host can read them: a wrong one is rows outside A and D. On a GPU they are the caller's word. */
@@ -212,6 +232,18 @@ static sett_status check_table(const sett_product_problem *p, int m, const sett_
     return SETT_OK;
 }
 
+/* The words that tell which sums came are 0 between runs. On a GPU nobody looks. */
+static sett_status check_workspace(const void *workspace, sett_error *err)
+{
+    for (int i = 0; i < PRODUCT_LEFT_BYTES / (int)sizeof(uint32_t); i++) {
+        uint32_t x;
+        memcpy(&x, (const char *)workspace + i * (int)sizeof x, sizeof x);
+        if (x)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, "word %d of the workspace is 0x%x: it is 0 before the first run and after one that was ended, and runs that go on at the same time have one each", i, x);
+    }
+    return SETT_OK;
+}
+
 static sett_status check_run(const sett_product *x, int m, const sett_product_operands *o, const void *workspace, size_t bytes, sett_error *err)
 {
     const char *function = run_name;
@@ -223,12 +255,17 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
         return sett__product_fail(err, SETT_E_ARGUMENT, function, ".size is %zu: sizeof(sett_product_operands), %zu", o->size, sizeof *o);
     if (m < 0 || m > x->max_m)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "m is %d: from 0 to %d, the max_m that the plan was prepared for", m, x->max_m);
-    if (!m || !x->p.n)
+    if (!m)
         return SETT_OK;
     const bool blocks = x->p.block_scales && x->p.k;
-    sett_status s = check_operands(&x->p, o, err);
+    sett_status s = check_extents(&x->p, o, err);
+    if (s || !x->p.n)
+        return s;
+    s = check_operands(&x->p, o, err);
     if (s)
         return s;
+    if (o->expected_m && !x->p.grouped)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d, and .grouped is 0", o->expected_m);
     if (o->expected_m < 0)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, ".expected_m is %d: 0 or more", o->expected_m);
     const struct {
@@ -242,11 +279,32 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
     s = x->device == SETT_CPU ? check_table(&x->p, m, o, err) : SETT_OK;
     if (s)
         return s;
-    if (bytes < x->workspace || (x->workspace && !workspace))
-        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", workspace ? bytes : (size_t)0, x->workspace);
+    if (x->workspace && !workspace)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace is NULL: the plan needs %zu bytes", x->workspace);
+    if (bytes < x->workspace)
+        return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace has %zu bytes: the plan needs %zu", bytes, x->workspace);
     if ((uintptr_t)workspace % WORKSPACE_ALIGN && x->workspace)
         return sett__product_fail(err, SETT_E_ARGUMENT, function, "the workspace does not begin at a multiple of %d bytes", WORKSPACE_ALIGN);
-    return SETT_OK;
+    return x->device == SETT_CPU && x->workspace ? check_workspace(workspace, err) : SETT_OK;
+}
+
+/* The text of a launch that failed names a kernel's parameter, and here the operand that it is. `waits`: the kernel waits for others' sums. */
+static sett_status tell(sett_status s, bool waits, sett_error *err)
+{
+    enum { MATRICES = 5 };
+    static const char *const names[][2] = {{"A", "a"}, {"B", "b"}, {"C", "d"}, {"R", "r"}, {"AUX", "aux"}, {"SA", "sa"}, {"SB", "sb"}, {"SW", "sw"}, {"S", "s"}, {"QS", "qs"}, {"BIAS", "bias"}, {"AMAX", "amax"},
+        {"ROWSUM", "row_sum"}, {"COLSUM", "column_sum"}, {"ROWMAX", "row_max"}, {"COLMAX", "column_max"}, {"OFFSETS", "offsets"}, {"COUNTS", "counts"}};
+    if (!s || !err)
+        return s;
+    const sett_error was = *err;
+    const char *at = strstr(was.text, ": ");
+    const size_t n = at ? strcspn(at + 2, " :") : 0;
+    if (waits && s == SETT_E_FAULT && strstr(err->text, "stream_k.c"))
+        return sett__product_fail(err, s, run_name, "another run has the workspace at the same time, or it was changed: sums of its words did not come: %s", was.text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (n == strlen(names[i][0]) && !strncmp(at + 2, names[i][0], n))
+            return sett__product_fail(err, s, run_name, ".%s: %s%s", names[i][1], was.text, s == SETT_E_ALIGN && i < MATRICES ? ": .align of the problem is less then" : "");
+    return s;
 }
 
 sett_status sett_product_run(const sett_product *x, int m, const sett_product_operands *o, void *workspace, size_t bytes, sett_stream stream, sett_error *err)
@@ -275,9 +333,10 @@ sett_status sett_product_run(const sett_product *x, int m, const sett_product_op
     if (p->block_scales && p->k)
         add_block_scales(&l, p, m, o);
     add_terms(&l, p, m, x->max_m, o);
-    if (x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k)
+    const bool deals = x->by_tma && w.kernel < x->n_tiles && wgmma_of(x, w.kernel)->stream_k;
+    if (deals)
         add_stream(&l, x, workspace, &w);
     if (p->pointer_array)
         add_extents(&l, p, m, o->ldsd);
-    return sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err);
+    return tell(sett_launch_n(x->kernel[w.kernel], stream, l.n, l.arg, err), deals && w.streamed, err);
 }

@@ -38,8 +38,11 @@ void sett__check_weights(const weights_options *o, choice *c)
 
 void sett__no_weights(sett_dtype sw, int group, int zeros, choice *c)
 {
-    if (sw || group || zeros)
-        REFUSE(c, ".%s is %d: of packed weights, .b of fewer bits than .dtype, alone", sw ? "sw" : group ? "group" : "zeros", sw ? (int)sw : group ? group : zeros);
+    static const char only[] = "packed weights alone have it, whose .b has fewer bits than .dtype";
+    if (sw)
+        REFUSE(c, ".sw is %s: %s", sett_dtype_name(sw), only);
+    if (group || zeros)
+        REFUSE(c, ".%s is %d: %s", group ? "group" : "zeros", group ? group : zeros, only);
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------------- */

@@ -261,9 +261,19 @@ static int check_vector(const product *x, const taken *t, int i, sett_dtype dtyp
     if (b->dtype != dtype)
         return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and the product takes %s", sett_dtype_name(b->dtype), sett_dtype_name(dtype));
     const bool fits = b->rank == 1 + deep && (!deep || b->shape[0] == kinds) && b->shape[deep] == n;
-    if (!fits || (n > 1 && b->stride[deep] != 1) || (kinds > 1 && b->stride[0] != n))
-        return refuse_form(t, i, SETT_E_SHAPE, "it takes %lld element%s beside each other%s", (long long)n, n == 1 ? "" : "s", !deep ? "" : x->p.grouped ? ", for each group" : ", for each product");
-    return 0;
+    const char *each = !deep ? "" : x->p.grouped ? ", for each group" : ", for each product", *by = x->packed_bytes && (i == B || i == SW) ? ": what sett.pack_weights gives" : "";
+    char has[100];
+    if (fits && (n < 2 || b->stride[deep] == 1) && (kinds < 2 || b->stride[0] == n))
+        return 0;
+    if (fits)
+        PyOS_snprintf(has, sizeof has, "they lie %lld apart", (long long)(n > 1 && b->stride[deep] != 1 ? b->stride[deep] : b->stride[0]));
+    else if (b->rank != 1 + deep)
+        PyOS_snprintf(has, sizeof has, "it has %d mode%s", b->rank, b->rank == 1 ? "" : "s");
+    else if (deep)
+        PyOS_snprintf(has, sizeof has, "it has %lld x %lld", (long long)b->shape[0], (long long)b->shape[1]);
+    else
+        PyOS_snprintf(has, sizeof has, "it has %lld", (long long)b->shape[0]);
+    return refuse_form(t, i, SETT_E_SHAPE, "it takes %lld element%s beside each other%s, and %s%s", (long long)n, n == 1 ? "" : "s", each, has, by);
 }
 
 /* What sett.pack_weights gives, of each product or group: bytes, of other numbers where it was told another problem. */
@@ -287,6 +297,20 @@ static int take_operand(taken *t, int i, PyObject *arg, bool pointers)
     if (take(t, i, arg))
         return -1;
     return t->bind[i].kind == SETT_LAUNCH_ARG_BUF ? 0 : refuse(t, i, SETT_E_BIND, "it is no tensor");
+}
+
+/* Of batch=1 an operand may have the mode of products, of which there is one: the product takes it without. Had it that mode? */
+static bool drop_mode(const product *x, taken *t, int i)
+{
+    const sett_product_problem *p = &x->p;
+    const bool matrix = i == A || (i == B && !x->packed_bytes) || i == OUT || i == R || i == AUX || (p->block_scales && (i == SA || i == SB)), of_all = i == S || i == QS || (i == AMAX && p->terms.amax == 1);
+    sett_buf *b = &t->buf[i];
+    if (p->batch != 1 || p->pointer_array || p->grouped || of_all || b->rank != 2 + matrix || b->shape[0] != 1)
+        return false;
+    b->rank--;
+    memmove(b->shape, b->shape + 1, sizeof *b->shape * (size_t)b->rank);
+    memmove(b->stride, b->stride + 1, sizeof *b->stride * (size_t)b->rank);
+    return true;
 }
 
 /* What the problem takes, and no more. */
@@ -388,12 +412,12 @@ static PyObject *tuple_of(const int64_t *n, int count)
     return t;
 }
 
-/* By the method _empty(a, shape, strides, dtype), which makes one of a's framework. */
-static PyObject *empty(product *x, PyObject *a, int64_t m)
+/* By the method _empty(a, shape, strides, dtype), which makes one of a's framework. of_one: it has a mode of products, of batch=1. */
+static PyObject *empty(product *x, PyObject *a, int64_t m, bool of_one)
 {
     const sett_product_problem *p = &x->p;
-    const int deep = kinds_of_a(p) > 0;
-    const int64_t shape[] = {kinds_of_a(p), m, p->n}, stride[] = {p->batch_d, p->ldd, 1};
+    const int deep = of_one || kinds_of_a(p) > 0;
+    const int64_t shape[] = {of_one ? 1 : kinds_of_a(p), m, p->n}, stride[] = {p->batch_d, p->ldd, 1};
     PyObject *shapes = tuple_of(shape + 1 - deep, 2 + deep), *strides = tuple_of(stride + 1 - deep, 2 + deep);
     PyObject *made = shapes && strides ? PyObject_CallMethod((PyObject *)x, "_empty", "OOOi", a, shapes, strides, (int)p->d) : NULL;
     Py_XDECREF(shapes), Py_XDECREF(strides);
@@ -407,16 +431,22 @@ static int take_operands(product *x, taken *t, PyObject *arg[OPERANDS], PyObject
         t->kept[i] = NULL;
     t->n = OPERANDS;
     const bool pointers = x->p.pointer_array != 0;
-    if (take_operand(t, A, arg[A], pointers) || rows_of(x, t, m) || check_given(x, t, arg))
+    if (take_operand(t, A, arg[A], pointers))
+        return -1;
+    const bool of_one = drop_mode(x, t, A);
+    if (rows_of(x, t, m) || check_given(x, t, arg))
         return -1;
     if (!arg[OUT] && pointers)
         return refuse(t, OUT, SETT_E_BIND, "it is missing: with pointer_array=1 the call makes none");
-    *out = arg[OUT] ? Py_NewRef(arg[OUT]) : empty(x, arg[A], *m);
+    *out = arg[OUT] ? Py_NewRef(arg[OUT]) : empty(x, arg[A], *m, of_one);
     if (!*out || take_operand(t, B, arg[B], pointers) || take_operand(t, OUT, *out, pointers))
         return -1;
     for (int i = R; i < OPERANDS; i++)
         if (arg[i] && take_operand(t, i, arg[i], pointers && i != AMAX))
             return -1;
+    for (int i = B; i < OPERANDS; i++)
+        if (arg[i] || i == OUT)
+            drop_mode(x, t, i);
     return check_all(x, t, *m, OPERANDS);
 }
 
@@ -542,6 +572,10 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
     sett_error err;
     for (int i = 0; i < OPERANDS; i++)
         at[i] = arg[i] || i == OUT ? t->buf[i].data : NULL;
+    if (!x->p.pointer_array && !x->p.k) /* some frameworks have an address of no elements */
+        at[A] = at[B] = NULL;
+    if (!x->p.n)
+        at[B] = at[OUT] = NULL;
     sett_product_operands o = {.size = sizeof o, .a = at[A], .b = at[B], .d = at[OUT], .r = at[R], .sa = at[SA], .sb = at[SB], .s = at[S], .qs = at[QS], .bias = at[BIAS], .aux = at[AUX],
         .amax = at[AMAX], .sw = at[SW], .ldsa = x->p.block_scales ? apart_of(t, SA, x->p.k, m) : 0, .sd = at[SD], .ldsd = x->p.terms.quantise == 2 ? apart_of(t, SD, x->p.n, m) : 0, .offsets = at[OFFSETS], .counts = at[COUNTS], .expected_m = expected_m,
         .row_sum = at[ROW_SUM], .column_sum = at[COLUMN_SUM], .row_max = at[ROW_MAX], .column_max = at[COLUMN_MAX]};
@@ -562,6 +596,27 @@ static int run(product *x, taken *t, int m, int expected_m, PyObject *const arg[
     return PyErr_Occurred() ? -1 : s ? fail(x->st, s, err.text) : 0; /* a handler's or a print function's */
 }
 
+/* A name that is none is refused with those that there are; other exceptions stay. */
+static void name_operands(PyObject *names, char *words[])
+{
+    PyObject *name, *value;
+    char text[400];
+    for (Py_ssize_t at = 0; names && PyDict_Next(names, &at, &name, &value);) {
+        int i = 0, n = 0;
+        const char *given = text_of(name);
+        while (given && words[i] && strcmp(words[i], given))
+            i++;
+        if (given && words[i])
+            continue;
+        PyErr_Clear();
+        n = PyOS_snprintf(text, sizeof text, "sett.Product: %.60s is no operand: ", given ? given : "?");
+        for (i = 0; words[i]; i++)
+            n += PyOS_snprintf(text + n, sizeof text - (size_t)n, "%s%s", i ? ", " : "", words[i]);
+        PyErr_SetString(PyExc_TypeError, text);
+        return;
+    }
+}
+
 static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *words[] = {"a", "b", "out", "r", "sa", "sb", "stream", "bias", "aux", "s", "qs", "amax", "sw", "alpha", "cap", "beta", "low", "high", "offsets", "counts", "expected_m",
@@ -574,7 +629,7 @@ static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
     if (!PyArg_ParseTupleAndKeywords(args, names, "OO|OOOOO$OOOOOOOOOOOOOiOOOOOL:Product", words, &arg[A], &arg[B], &arg[OUT], &arg[R], &arg[SA], &arg[SB], &stream, &arg[BIAS], &arg[AUX],
             &arg[S], &arg[QS], &arg[AMAX], &arg[SW], &number[ALPHA], &number[CAP], &number[BETA], &number[LOW], &number[HIGH], &arg[OFFSETS], &arg[COUNTS], &expected_m,
             &arg[ROW_SUM], &arg[COLUMN_SUM], &arg[ROW_MAX], &arg[COLUMN_MAX], &arg[SD], &rows))
-        return NULL;
+        return name_operands(names, words), NULL;
     int64_t m = rows;
     for (int i = 0; i < OPERANDS; i++)
         arg[i] = arg[i] == Py_None ? NULL : arg[i];

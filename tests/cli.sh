@@ -89,7 +89,7 @@ done
 expect 2 'slice takes \(L,COORD\.\.\.\)' layout 'slice((4,8))'
 expect 2 'size takes \(L\)' layout 'size(4,8)'
 # A table that is not printed is not passed over in silence, on standard error.
-expect 0 '^[(]no table: it has more than 64 rows or columns; --emit text prints it' layout '(65,65):(65,1)'
+expect 0 '^[(]tables have at most 64 rows and columns; --emit text prints a larger one' layout '(65,65):(65,1)'
 expect 0 '^ *64 +4160 ' layout --emit text '(65,65):(65,1)'
 n=$((n + 1))
 [ "$("$sett" layout '(65,65):(65,1)' 2>/dev/null)" = '(65,65):(65,1)' ] || { echo 'layout of 65 x 65 prints more than its text'; bad=$((bad + 1)); }

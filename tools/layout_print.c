@@ -286,7 +286,7 @@ int layout_print(const options *o, sett_build *b, const sett_picture_args *p, in
     puts(text);
     fflush(stdout);
     if (sett_is_static(p->layout))
-        fputs("(no table: it has more than 64 rows or columns; --emit text prints it, --emit svg -o FILE draws it, --facts "
+        fputs("(tables have at most 64 rows and columns; --emit text prints a larger one, --emit svg -o FILE draws it, --facts "
               "has what can be counted)\n", stderr);
     return EXIT_OK;
 }

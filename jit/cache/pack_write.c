@@ -122,7 +122,7 @@ static sett_status gather_keys(packing *p, const uint8_t (*keys)[32], size_t n)
         if (s) {
             s = s == SETT_E_MEMORY ? s : SETT_E_NOT_CACHED;
             return sett__error(
-                p->err, s, s == SETT_E_MEMORY ? "no memory for a pack" : "%s is in no layer of the cache", name);
+                p->err, s, s == SETT_E_MEMORY ? "no memory for a pack" : "%s is in no layer of the cache; a kernel of the CPU engine never is", name);
         }
         s = add(p, &key, &e, layer);
         sett__entry_free(&e);

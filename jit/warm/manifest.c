@@ -231,8 +231,11 @@ static sett_status no_parameter(const reader *r, const sett__warm_block *b, cons
         return refuse(r, SETT_E_PARSE, "%s of %s: parameter %s is named %s now", b->symbol, b->path, name, now);
     for (int i = 0; i < b->family->n_params && at < sizeof list; i++)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", b->family->params[i].name);
-    return refuse(r, SETT_E_PARSE, "%s of %s has no parameter %s: %s%s", b->symbol, b->path, name,
-        b->family->n_params ? "it has " : "it has none", list);
+    sett__guess near = sett__guess_of(name, strlen(name));
+    for (int i = 0; i < b->family->n_params; i++)
+        sett__guess_add(&near, b->family->params[i].name);
+    return refuse(r, SETT_E_PARSE, "%s of %s has no parameter %s%s%s%s%s", b->symbol, b->path, name, sett__guess_text(&near), near.best ? " It has " : ": it has ",
+        b->family->n_params ? "" : "none", list);
 }
 
 static sett_status set_values(reader *r, char *text)
@@ -390,12 +393,23 @@ static sett_status read_file(const char *path, char **text, size_t *len, sett_er
                      : sett__error(err, SETT_E_LIMIT, "%s is larger than %d bytes", path, TEXT_MAX);
 }
 
+/* A body that calls a ready kernel needs libsett-kernels.so, with which its object need not be linked: that is opened then, for all to see. */
+static void *open_family(const char *path, char *why, size_t size)
+{
+    void *lib = sett__library_open(path, RTLD_NOW | RTLD_LOCAL, why, size);
+    if (lib || !strstr(why, " symbol"))
+        return lib;
+    char name[64], at[PATH_MAX];
+    snprintf(name, sizeof name, "libsett-kernels.so.%d", SETT_VERSION_MAJOR);
+    return dlopen(sett__beside(name, at, sizeof at) ? at : name, RTLD_NOW | RTLD_GLOBAL) ? sett__library_open(path, RTLD_NOW | RTLD_LOCAL, why, size) : NULL;
+}
+
 static sett_status open_source(sett__warm_block *b, const char *symbol, sett_error *err)
 {
     if (!symbol)
         return read_file(b->path, &b->tape, &b->tape_len, err);
     char why[400];
-    void *lib = sett__library_open(b->path, RTLD_NOW | RTLD_LOCAL, why, sizeof why);
+    void *lib = open_family(b->path, why, sizeof why);
     if (!lib)
         return sett__error(err, SETT_E_IO, "%s", why);
     b->family = dlsym(lib, symbol);

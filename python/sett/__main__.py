@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m sett: the sett command. `doctor` also says what Python has; `include` prints the folder of the headers."""
+"""python -m sett: the sett command. `doctor` also says what Python has; `include` and `lib` print the folders of the headers and of the libraries."""
 
 import importlib.metadata
 import os
@@ -22,8 +22,8 @@ def packages() -> None:
 def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that ends ends this program, and the command below, as any of Unix
     here = os.path.dirname(os.path.abspath(__file__))
-    if sys.argv[1:] == ["include"]:
-        print(os.path.join(here, "include"))
+    if sys.argv[1:] in (["include"], ["lib"]):
+        print(os.path.join(here, sys.argv[1]))
         return
     if sys.argv[1:] == ["doctor"]:
         packages()

@@ -17,9 +17,16 @@ P, SIZE, BOOL, INT, STR, U64 = C.c_void_p, C.c_size_t, C.c_bool, C.c_int, C.c_ch
 KEY = C.c_uint8 * 32
 
 
+def index(name: str, number: Any) -> int:
+    """An integer that an argument of that name is."""
+    if not hasattr(type(number), "__index__"):
+        raise TypeError(f"{name} is {number!r}, which is no integer{'; sett.CPU is the CPU engine' if name == 'device' else ''}")
+    return operator.index(number)
+
+
 def device(number: Any) -> int:
     """A device's number for the library, which takes 32 bits of it."""
-    n = operator.index(number)
+    n = index("device", number)
     if not -(1 << 31) <= n < 1 << 31:
         raise Error(Status.E_NO_DEVICE, f"no device {n}")
     return n
@@ -71,6 +78,7 @@ class Status(IntEnum):
 class Error(Exception):
     """A call of sett failed. str() is the library's text; status says what kind of failure it is."""
 
+    __module__ = "sett"  # where it is found, as tracebacks say
     status: "Status | int"
 
     def __init__(self, status: int, text: str) -> None:

@@ -55,6 +55,13 @@ class FamilyParam(NamedTuple):
     floating: bool
 
 
+def _meant(name: str, known: Iterable[str]) -> str:
+    import difflib  # of who errs alone
+
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}? It has" if near else ""
+
+
 class Family:
     """A kernel's body in a shared object, with names for its options: a `sett_family` of sett/warm.h.
 
@@ -94,7 +101,7 @@ class Family:
         now = _c.decoded(_c.lib.sett_family_present_name(C.byref(f), wrong[0].encode())) if wrong else None
         if wrong or missing:
             raise Error(Status.E_ARGUMENT, f"{self.name}: option {wrong[0]!r} is named {now!r} now" if now else
-                f"{self.name} has no option {wrong[0]!r}: {', '.join(known)}" if wrong else f"{self.name} needs a value of {missing[0]!r}")
+                f"{self.name} has no option {wrong[0]!r}{_meant(wrong[0], known)}: {', '.join(known)}" if wrong else f"{self.name} needs a value of {missing[0]!r}")
         for name, value in values.items():
             p = known[name]
             C.memmove(C.byref(user, p.offset), self._bytes_of(name, p, value), p.bytes)
@@ -597,7 +604,7 @@ class Engine:
         return WarmResult(*(getattr(result, n) for n in WarmResult._fields))
 
     def keys(self, manifest: Path, *, targets: Union[str, Iterable[str], None] = None, shard: int = 0, shards: int = 0) -> List[WarmEvent]:
-        """The kernels of a manifest with their keys, in its order. Compiles nothing."""
+        """The kernels of a manifest with their keys, in its order. Compiles nothing and looks into no cache: .cached is False."""
         found: List[WarmEvent] = []
         visits = _Visits(_c.WARM, lambda e: found.append(_record(WarmEvent, e)))
         visits.run(self, _c.lib.sett_family_keys, _c.path(manifest), C.byref(self._warm_options(targets, shard, shards)), visits.function, None)

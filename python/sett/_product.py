@@ -91,7 +91,7 @@ def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any], kinds: str = 
     apart = stride[-1] if across else stride[-2]
     if (cols if across else rows) > 1:
         values[f"ld{ld}"] = apart
-    if len(shape) == 3 and (shape[0] > 1 or kinds == "groups"):
+    if len(shape) == 3:
         if values.setdefault(kinds, shape[0]) != shape[0]:
             what = "a batch" if kinds == "batch" else "groups"
             raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is {what} of {shape[0]}, and another tensor of {values[kinds]}")
@@ -112,11 +112,13 @@ class Product(_fast.Product):
 
     @staticmethod
     def _plan(
-        n: int, k: int, dtype: Any = "bf16", max_m: int = 8192, device: Optional[int] = None, *, engine: Optional[Engine] = None, **problem: Any
+        n: Optional[int] = None, k: Optional[int] = None, dtype: Any = "bf16", max_m: int = 8192, device: Optional[int] = None, *, engine: Optional[Engine] = None, **problem: Any
     ) -> Tuple[Engine, int, int, int, int]:
+        if n is None or k is None:
+            raise TypeError("sett.Product takes n and k, the extents of b")
         engine = engine or shared()
         on = engine.default_device if device is None else _c.device(device)
-        rows = operator.index(max_m)
+        rows = _c.index("max_m", max_m)
         if not 0 <= rows < 1 << 31:
             raise Error(Status.E_ARGUMENT, f"max_m is {rows}: from 0 to {(1 << 31) - 1025}")
         user = FAMILY._user(engine.target(on), {"n": n, "k": k, "dtype": dtype, **{name: value for name, value in problem.items() if value is not None}})

@@ -7,7 +7,8 @@ from typing import List
 from . import _c
 from ._engine import Family
 
-_library = _C.CDLL(str(_c.LIB / "libsett-kernels.so.0"))
+# Global, as libsett is: families whose bodies call ready kernels are linked with neither.
+_library = _C.CDLL(str(_c.LIB / "libsett-kernels.so.0"), mode=_C.RTLD_GLOBAL)
 _library.sett_kernels_family.restype, _library.sett_kernels_family.argtypes = _C.POINTER(_c.CFamily), [_C.c_int]
 
 

@@ -17,12 +17,12 @@ _folder = tempfile.TemporaryDirectory()
 
 
 @functools.lru_cache(None)
-def family_object() -> str:
-    """family.c as a shared object, built with the wheel's own headers and linked with nothing."""
-    out = os.path.join(_folder.name, "libfamily.so")
+def family_object(name: str = "family") -> str:
+    """family.c, or another file, as a shared object, built with the wheel's own headers and linked with nothing."""
+    out = os.path.join(_folder.name, f"lib{name}.so")
     subprocess.run(
         [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-Wl,--build-id", "-I" + sett.include_dir(),
-            str(HERE / "family.c"), "-o", out], check=True)
+            str(HERE / f"{name}.c"), "-o", out], check=True)
     return out
 
 

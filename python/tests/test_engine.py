@@ -125,7 +125,7 @@ class Errors(Case):
             sett.Family(family_object(), "no_family")
         e, scale, bare = engine(), family("scale"), family("bare")
         for call, status, text in (
-            (lambda: e.compile(scale, target="cpu", thread=3), Status.E_ARGUMENT, "scale has no option 'thread': dtype, threads, factor, small, twice"),
+            (lambda: e.compile(scale, target="cpu", thread=3), Status.E_ARGUMENT, "scale has no option 'thread'; did you mean 'threads'? It has: dtype, threads, factor, small, twice"),
             (lambda: e.compile(sett.kernels.axpy, target="cpu", plain=1), Status.E_ARGUMENT, "axpy: option 'plain' is named 'no_pdl' now"),
             (lambda: e.compile(sett.kernels.dequantise, target="cpu", each=2), Status.E_ARGUMENT, "dequantise: option 'each' is named 'values_per_thread' now"),
             (lambda: e.compile(sett.kernels.softmax, target="cpu", each=2), Status.E_ARGUMENT, "softmax has no option 'each': dtype, no_pdl, cols, threads"),
@@ -188,6 +188,17 @@ class Families(Case):
         for dtype in (complex, bytes):
             with self.refused(Status.E_DTYPE, f"{dtype!r} is no element type of sett"):
                 sett.view(x, dtype)
+
+    def test_a_body_may_call_ready_kernels(self):
+        """Its object is linked with nothing: in this process, and in that of the command."""
+        a, b, c = np.full((2, 8), 2, "f4"), np.full((4, 8), 1, "f4"), np.zeros((2, 4), "f4")
+        engine().compile(sett.Family(family_object("own_epilogue"), "squared_family"), target="cpu", rows=2)(a, b, c)
+        np.testing.assert_array_equal(c, np.full((2, 4), 256))
+        manifest = family_object("own_epilogue") + ".warm"
+        Path(manifest).write_text(f"family {family_object('own_epilogue')} squared_family\n    rows = 1, 2\n")
+        run = subprocess.run([sys.executable, "-m", "sett", "warm", manifest, "--list", "--targets", "sm_80"], env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)), capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("rows=2", run.stdout)
 
     def test_a_file_beside_the_program(self):
         self.addCleanup(os.chdir, os.getcwd())
@@ -461,6 +472,7 @@ class Command(Case):
     def test_the_command(self):
         self.assertEqual(self.run_sett("include").stdout.strip(), sett.include_dir())
         self.assertTrue(Path(sett.include_dir(), "sett", "sett.h").exists())
+        self.assertTrue(Path(self.run_sett("lib").stdout.strip(), "libsett-kernels.so.0").exists())
         self.assertEqual(self.run_sett("layout", "(4,2):(1,4)").returncode, 0)
         self.assertNotEqual(self.run_sett("nonsense").returncode, 0)
 

@@ -115,6 +115,14 @@ class Weights(Case):
             product(self.N, self.K)(a, some(self.N, self.K), sw=sw)
 
 
+    def test_weights_that_are_not_packed(self):
+        signed = (self.codes[:, ::2] | self.codes[:, 1::2] << 4) ^ 0x88
+        b, sw = sett.pack_weights(signed, self.scales, dtype="f16", group=self.GROUP)
+        p, a = product(self.N, self.K, b="i4", group=self.GROUP, d="f32", batch=1), some(3, self.K)
+        with self.refused(Status.E_SHAPE, f"b: it takes {b.size} elements beside each other, and it has 2 modes: what sett.pack_weights gives"):
+            p(a, np.resize(b, (self.N, self.K // 2)), sw=sw)
+        np.testing.assert_array_equal(p(a[None], b[None], sw=sw[None]), p(a, b, sw=sw)[None])
+
     def test_element_types_that_tensors_say_are_those_that_are_packed(self):
         half, zeros = self.codes[:, ::2], self.zeros
         named = {"group": self.GROUP, "b": "i4"}
@@ -336,10 +344,21 @@ class Results(Case):
                 p(a, b, r=aux, **named)
         with self.assertRaises(TypeError):
             p(a, b, r=aux, beta="one")
-        with self.refused(Status.E_SHAPE, "bias: it takes 48 elements beside each other"):
+        with self.refused(Status.E_SHAPE, "bias: it takes 48 elements beside each other, and it has 40"):
             product(48, 64, bias=1)(a, b, bias=bias[:40])
-        with self.refused(Status.E_SHAPE, "s: it takes 1 element beside each other"):
+        with self.refused(Status.E_SHAPE, "s: it takes 1 element beside each other, and it has 9"):
             product(48, 64, scale=1)(a, b, s=amax)
+        with self.refused(Status.E_SHAPE, "bias: it takes 48 elements beside each other, and they lie 2 apart"):
+            product(48, 64, bias=1)(a, b, bias=some(96)[::2])
+        with self.refused(Status.E_SHAPE, "bias: it takes 48 elements beside each other, and it has 2 modes"):
+            product(48, 64, bias=1)(a, b, bias=some(1, 48))
+        p = product(48, 64, alpha=1, clamp=1)
+        self.same(p(a, b, alpha=0, low=0, high=0), np.zeros((9, 48)))
+        for cap in (0, -1, float("nan")):
+            with self.refused(Status.E_ARGUMENT, f".cap is {cap:g}, and .terms.softcap is 1: more than 0"):
+                product(48, 64, softcap=1)(a, b, cap=cap)
+        for extents in ((0, 64), (48, 0)):
+            self.same(product(*extents)(a[:, : extents[1]], b[: extents[0], : extents[1]]), np.zeros((9, extents[0])))
 
     def test_rows_that_lie_apart_and_columns_that_do(self):
         wide, b = some(7, 96), some(40, 64)
@@ -389,6 +408,36 @@ class Results(Case):
             sett.Product.of(a, shared, device=sett.CPU, engine=engine())
         with self.refused(Status.E_SHAPE, "of: b is a batch of 2, and another tensor of 3"):
             sett.Product.of(a, b[:2], device=sett.CPU, engine=engine())
+
+    def test_a_batch_of_one(self):
+        a, b, r = some(1, 9, 64), some(1, 48, 64), some(1, 9, 48)
+        p = sett.Product.of(a, b, max_m=9, device=sett.CPU, engine=engine(), bias=1, aux=1, residual=1, amax=2, d="f32")
+        self.assertEqual(p.problem["batch"], 1)
+        bias, aux, amax = some(1, 48).astype("f4"), np.empty((1, 9, 48), "f4"), np.zeros((1, 9), "f4")
+        p, r = product(48, 64, batch=1, bias=1, aux=1, residual=1, amax=2, d="f32"), r.astype("f4")
+        want = exact(a, b) + bias
+        out = p(a, b, r=r, bias=bias, aux=aux, amax=amax)
+        self.assertEqual(out.shape, (1, 9, 48))
+        self.same(aux, want), self.same(out, want + r), self.same(amax, np.abs(want + r).max(-1))
+        self.assertEqual(p(a[0], b[0], r=r[0], bias=bias[0], aux=aux[0], amax=amax[0]).shape, (9, 48))
+        of = sett.Product.of(a, b, np.empty((1, 9, 48), "f2"), max_m=20, device=sett.CPU, engine=engine())
+        self.same(of(a, b), exact(a, b)), self.same(of(a, b, np.empty((1, 9, 48), "f2")), exact(a, b))
+        with self.refused(Status.E_SHAPE, "b is a batch of 3, and another tensor of 1"):
+            sett.Product.of(a, some(3, 48, 64), device=sett.CPU, engine=engine())
+        with self.refused(Status.E_RANK, "a: it has 3 modes, and the product takes 2: rows, columns"):
+            product(48, 64)(a, b)
+
+    def test_rows_of_products_between_each_other(self):
+        """As an attention's output by heads has them."""
+        a, b, r, out = some(9, 3, 64), some(3, 48, 64), some(9, 3, 48), np.empty((9, 3, 48), "f2")
+        turned = [x.swapaxes(0, 1) for x in (a, out, r)]
+        p = sett.Product.of(turned[0], b, turned[1], turned[2], max_m=9, device=sett.CPU, engine=engine())
+        want = exact(turned[0], b) + turned[2]
+        p(turned[0], b, turned[1], turned[2])
+        self.same(out.swapaxes(0, 1), want)
+        self.same(p(turned[0], b, r=turned[2]), want)
+        with self.refused(Status.E_ARGUMENT, ".batch_d is 24: products of D overlap, whose rows lie 144 apart"):
+            product(48, 64, batch=3, ldd=144, batch_d=24)
 
     def test_arrays_of_pointers(self):
         a, (b0, b1) = [some(5, 32) for _ in range(3)], (some(24, 32), some(24, 32))
@@ -556,7 +605,7 @@ class Refused(Case):
             ({"swiglu": 2}, ".swiglu is 2: from 0 to 1"),
             ({"promote": 1}, ".promote is 1: .dtype is f8E4M3FN or f8E5M2 then, and not "),
             ({"max_m": -1}, "max_m is -1"),
-            ({"biases": 1}, "product has no option 'biases': dtype, "),
+            ({"biases": 1}, "product has no option 'biases'; did you mean 'bias'? It has: dtype, "),
         ):
             with self.subTest(options), self.refused(Status.E_ARGUMENT, text):
                 product(48, 64, **options)
@@ -564,6 +613,12 @@ class Refused(Case):
             product("many", 64)
         with self.refused(Status.E_NO_DEVICE):
             sett.Product(8, 8, device=77, engine=engine())
+        for given, text in (((), "sett.Product takes n and k, the extents of b"), ((8,), "sett.Product takes n and k"), ((8, 8, "f16", 9, "cpu"), "device is 'cpu', which is no integer; sett.CPU is the CPU engine"),
+                ((8, 8, "f16", "many", sett.CPU), "max_m is 'many', which is no integer")):
+            with self.assertRaisesRegex(TypeError, text):
+                sett.Product(*given)
+        with self.assertRaisesRegex(TypeError, "^sett.Product: bia is no operand: a, b, out, r, sa, sb, stream, bias, aux, "):
+            product(8, 8)(some(2, 8), some(8, 8), bia=3)
         with self.refused(Status.E_ARGUMENT, "product stands for several kernels: sett.Product"):
             engine().compile(sett.Family(sett.kernels._c.LIB / "libsett-kernels.so.0", "sett_product_family"), n=8, k=8, dtype="f16")
 

@@ -186,7 +186,7 @@ static sett_val *vector(const sett_epilogue_tile *at, sett_val *sums, void *user
 static const struct { sett_gemm_epilogue then; const char *text; } odd_epilogue[] = {
     {nothing, "sett_gemm_wgmma_with: the epilogue gives NULL, and its sums have the shape ((2,2,2)): it returns one number for each of them"},
     {first_of_them, "sett_gemm_wgmma_with: the epilogue gives the shape (), and its sums have the shape ((2,2,2)): it returns one number for each of them"},
-    {vector, "sett_epilogue_partition: it takes an (M,N) tensor, and this one is (?{div=8}): a vector by columns is "
+    {vector, "sett_epilogue_partition: it takes an (M,N) tensor, and this one has 1 mode, (?{div=8}):(1): a vector by columns is "
              "sett_composition(t, sett_make_layout(b, T(M, N), T(0, 1))), by rows with T(1, 0)"},
     {flat, "sett_gemm_wgmma_with: the epilogue gives the shape 8, and its sums have the shape ((2,2,2)): it returns one number for each of them"},
 };

@@ -64,7 +64,7 @@ static void check_product(const problem *p, const planned *have)
         .lda = (int64_t)x[A].stride[!!o->a_major], .ldb = (int64_t)x[B].stride[!!o->b_major], .ldr = (int64_t)x[R].stride[0], .ldd = (int64_t)x[C].stride[0],
         .batch_a = (int64_t)x[A].stride[2], .batch_b = (int64_t)x[B].stride[2], .batch_r = (int64_t)x[R].stride[2], .batch_d = (int64_t)x[C].stride[2]};
     planned own = have ? *have : prepare(&asked, (int)p->m);
-    const sett_product_operands operands = {.size = sizeof operands, .a = x[A].buf.data, .b = x[B].buf.data, .r = o->residual ? x[R].buf.data : NULL, .d = x[C].buf.data, .sa = o->scaled ? sa : NULL, .sb = o->scaled ? sb : NULL};
+    const sett_product_operands operands = {.size = sizeof operands, .a = p->k ? x[A].buf.data : NULL, .b = p->k ? x[B].buf.data : NULL, .r = o->residual ? x[R].buf.data : NULL, .d = x[C].buf.data, .sa = o->scaled ? sa : NULL, .sb = o->scaled ? sb : NULL};
     run_plan(&own, (int)p->m, &operands);
     check_result(p, &x[C]);
     if (!have)
@@ -413,6 +413,8 @@ START_TEST(targets_of_a_problem)
     ck_assert_str_eq(err.text, "sett_product_kernels: .block_scales is 1: products with them need sm_90a, the target is sm_89");
     static const struct { sett_dtype t; const char *target, *text; } of[] = {{SETT_F8E4M3FN, "sm_80", "sett_product_kernels: products of f8E4M3FN need sm_89, the target is sm_80"},
         {SETT_BF16, "sm_75", "sett_product_kernels: products of bf16 need sm_80, the target is sm_75"}};
+    ck_assert_int_eq(sett_product_kernels(&(sett_product_problem){.size = sizeof blocks, .dtype = SETT_BF16, .n = 64, .k = 64}, "h100", NULL, &err), -1);
+    ck_assert_msg(!strncmp(err.text, "sett_product_kernels: ", 22) && strstr(err.text, "h100"), "%s", err.text);
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         const sett_product_problem p = {.size = sizeof p, .dtype = of[i].t, .n = 64, .k = 64};
         ck_assert_int_eq(sett_product_kernels(&p, of[i].target, NULL, &err), -1);
@@ -486,6 +488,11 @@ END_TEST
 
 static const struct { sett_product_problem p; int max_m; const char *text; } bad[] = {
     {{.dtype = SETT_F64, .n = 8, .k = 8}, 1, ".dtype is f64: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"},
+    {{.dtype = (sett_dtype)999, .n = 8, .k = 8}, 1, ".dtype is 999, which is no element type"},
+    {{.dtype = SETT_BF16, .b = (sett_dtype)-3, .n = 8, .k = 8}, 1, ".b is -3, which is no element type"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .a_major = 1, .lda = 9}, 10, ".lda is 9: with .a_major at least max_m, 10, or 0 for that"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .a_major = 1}, 0, ".a_major is 1 and .lda 0, and no max_m above 0 says it: .lda is given then"},
+    {{.dtype = SETT_BF16, .n = 36, .k = 64, .grouped = SETT_GROUPED_MASKED, .groups = 2}, 1, ".grouped is masked: .n is 36, 72 bytes: a multiple of 16 then"},
     {{.n = 8, .k = 8}, 1, ".dtype is not given: f16, bf16, f8E4M3FN, f8E5M2, i8 or f32"},
     {{.dtype = SETT_BF16, .b = SETT_F16, .n = 8, .k = 8}, 1, ".b is f16: with .dtype bf16 it is the same, or both are f8E4M3FN or f8E5M2"},
     {{.dtype = SETT_BF16, .d = SETT_I8, .n = 8, .k = 8}, 1, ".d is i8: f32, f16, bf16, f8E4M3FN or f8E5M2"},
@@ -516,7 +523,11 @@ static const struct { sett_product_problem p; int max_m; const char *text; } bad
     {{.dtype = SETT_I8, .d = SETT_I32, .n = 16, .k = 32, .terms.bias = 1}, 1, ".d is i32: with .bias it is a float, or i8"},
     {{.dtype = SETT_BF16, .n = 8, .k = 8, .residual = 2}, 1, ".residual is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .ldd = INT64_C(1) << 61}, 1, ".ldd is 2305843009213693952: at most 2147483648"},
-    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: at least 48, or 0 for 48"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_d = 4}, 3, ".batch_d is 4: products of D overlap, whose rows lie 16 apart: at least 48, or 0 for 48; or less, with an .ldd that leaves room between rows"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 3, .ldd = 47, .batch_d = 16}, 3,
+        ".batch_d is 16: products of D overlap, whose rows lie 47 apart: at least 110, or 0 for 141; or less, with an .ldd that leaves room between rows"},
+    {{.dtype = SETT_BF16, .n = 16, .k = 16, .grouped = SETT_GROUPED_MASKED, .groups = 2, .ldd = 32, .batch_d = 40}, 3,
+        ".batch_d is 40: groups of D overlap, whose rows lie 32 apart: at least 80, or 0 for 96; or less, with an .ldd that leaves room between rows"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .batch = 2, .batch_a = -64}, 3, ".batch_a is -64: at least 0, or 0 for 48"},
     {{.dtype = SETT_BF16, .n = 16, .k = 16, .residual = 1, .ldr = 1 << 30}, 12, ".ldr is 1073741824: with max_m 12 it spans 2^31 elements or more"},
     {{.dtype = SETT_BF16, .n = 1 << 30, .k = 1 << 30}, 1, ".n is 1073741824 and .k 1073741824: B has more than 2^56 elements"},
@@ -633,12 +644,13 @@ START_TEST(refused_at_a_run)
     char some[16];
     const sett_product_operands o = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some, .sb = (float *)some}, no_b = {.size = sizeof o, .a = some, .d = some},
                                 no_sb = {.size = sizeof o, .a = some, .b = some, .d = some, .sa = (float *)some}, no_size = {.a = some};
-    char small[80];
+    char small[80], null[80];
+    snprintf(null, sizeof null, "the workspace is NULL: the plan needs %zu bytes", x.bytes);
     snprintf(small, sizeof small, "the workspace has 16 bytes: the plan needs %zu", x.bytes);
     const struct { int m; const sett_product_operands *o; void *workspace; size_t bytes; const char *text; } of[] = {{9, &o, x.workspace, x.bytes, "m is 9: from 0 to 8, the max_m that the plan was prepared for"},
         {-1, &o, x.workspace, x.bytes, "m is -1: from 0 to 8, the max_m that the plan was prepared for"}, {1, &no_b, x.workspace, x.bytes, ".b is NULL"}, {1, &no_sb, x.workspace, x.bytes, ".sb is NULL"},
         {1, NULL, x.workspace, x.bytes, "there are no operands"}, {1, &no_size, x.workspace, x.bytes, "the operands have no .size: it is sizeof(sett_product_operands)"},
-        {1, &o, x.workspace, 16, small}, {1, &o, (char *)x.workspace + 16, x.bytes, "the workspace does not begin at a multiple of 256 bytes"}};
+        {1, &o, x.workspace, 16, small}, {1, &o, NULL, x.bytes, null}, {1, &o, (char *)x.workspace + 16, x.bytes, "the workspace does not begin at a multiple of 256 bytes"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char want[200];
         ck_assert_int_eq(sett_product_run(x.plan, of[i].m, of[i].o, of[i].workspace, of[i].bytes, r.stream, &err), SETT_E_ARGUMENT);
@@ -662,7 +674,7 @@ START_TEST(operands_that_the_problem_has_not)
         {&x, WITH(.sb = f), ".sb is given, and .scaled and .block_scales are 0"}, {&x, WITH(.sw = some), ".sw is given, and .b is not of packed weights"},
         {&x, WITH(.offsets = table), ".offsets is given, and .grouped is 0"}, {&x, WITH(.counts = table), ".counts is given, and .grouped is 0"}, {&x, WITH(.bias = some), ".bias is given, and .terms.bias is 0"},
         {&x, WITH(.amax = f), ".amax is given, and .terms.amax is 0"}, {&x, WITH(.alpha = 0.5f), ".alpha is 0.5, and .terms.alpha is 0"}, {&x, WITH(.cap = 30), ".cap is 30, and .terms.softcap is 0"},
-        {&x, WITH(.high = 1), ".high is 1, and .terms.clamp is 0"}, {&y, WITH(.low = 2, .high = 1), ".low is 2, and .high is 1: .low is not above .high"},
+        {&x, WITH(.expected_m = 2), ".expected_m is 2, and .grouped is 0"}, {&x, WITH(.high = 1), ".high is 1, and .terms.clamp is 0"}, {&y, WITH(.low = 2, .high = 1), ".low is 2, and .high is 1: .low is not above .high"},
         {&y, WITH(.low = NAN, .high = 1), ".low is nan, and .high is 1: .low is not above .high"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char want[120];

@@ -377,9 +377,9 @@ static const struct { sett_product_problem p; const char *text; } bad[] = {{GROU
     {GROUPED(MASKED, 2, 16, 0, .dtype = SETT_BF16), ".grouped is masked: then .k is 1 or more"},
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_F32), ".grouped is masked: .dtype is f16, bf16, f8E4M3FN, f8E5M2 or i8 then, and not f32"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_I8), ".grouped is contiguous: .d is a float then, or i8 with .quantise, and not i32"},
-    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), ".grouped is masked: then .b_major is 0"}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), ".grouped is masked: .ldd is 12, 24 bytes: a multiple of 16 then"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .b_major = 1), ".grouped is masked: then .b_major is 0"}, {GROUPED(MASKED, 2, 12, 16, .dtype = SETT_BF16), ".grouped is masked: .n is 12, 24 bytes: a multiple of 16 then"},
     {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_a = 100), ".grouped is masked: .batch_a is 100, 200 bytes: a multiple of 16 then"},
-    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), ".grouped is masked: .align is 8: 16 then, or 0"}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: at least 64, or 0 for 64"},
+    {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .align = 8), ".grouped is masked: .align is 8: 16 then, or 0"}, {GROUPED(MASKED, 2, 16, 16, .dtype = SETT_BF16, .batch_d = 8), ".batch_d is 8: groups of D overlap, whose rows lie 16 apart: at least 64, or 0 for 64; or less, with an .ldd that leaves room between rows"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .b = SETT_I4, .batch_b = 256), ".b is i4 of .dtype bf16, packed weights: then .batch_b is 0"},
     {GROUPED(CONTIGUOUS, 2, 16, 16, .dtype = SETT_BF16, .batch_b = -16), ".batch_b is -16: at least 0, or 0 for 256"}};
 

@@ -191,6 +191,7 @@ START_TEST(errors_of_a_manifest)
         {"famly ./x.so y\n", "k.warm:1: famly is unknown: family OBJECT SYMBOL or tape FILE begins a block", SETT_E_PARSE},
         {"family FAMILY defaults_family\nheight = 3\n", "has no parameter height: it has deadly, odd, block, columns, factor, more, dtype", SETT_E_PARSE},
         {"family FAMILY renamed_family\nheight = 3\n", ": parameter height is named block now", SETT_E_PARSE},
+        {"family FAMILY defaults_family\ncolumn = 3\n", "has no parameter column; did you mean columns? It has deadly, odd, block, columns, factor, more, dtype", SETT_E_PARSE},
         {"family FAMILY renamed_family\nwidth = 3\n", "has no parameter width", SETT_E_PARSE},
         {"family FAMILY defaults_family\nheight = 3\n", "k.warm:2: defaults_family of ", SETT_E_PARSE},
         {"family FAMILY defaults_family\nblock = 3\nblock = 4\n", "k.warm:3: block is given twice", SETT_E_PARSE},

@@ -431,8 +431,8 @@ static const struct { sett_gemm_wgmma_options o; const char *text; } bad[] = {
     {{.dtype = SETT_F16, .b = SETT_I8, .tuning.cluster = 2}, ".cluster is 2: of packed weights it is 1"},
     {{.dtype = SETT_F8E4M3FN, .b = SETT_I4}, ".b is i4: with .dtype f8E4M3FN it is the same, or both are f8E4M3FN or f8E5M2"},
     {{.dtype = SETT_BF16, .b = SETT_U8}, ".b is u8: packed weights are i4, i8, f8E4M3FN, f8E5M2 or f4E2M1FN"},
-    {{.dtype = SETT_BF16, .group = 128}, ".group is 128: of packed weights, .b of fewer bits than .dtype, alone"},
-    {{.dtype = SETT_BF16, .zeros = 1}, ".zeros is 1: of packed weights, .b of fewer bits than .dtype, alone"},
+    {{.dtype = SETT_BF16, .group = 128}, ".group is 128: packed weights alone have it, whose .b has fewer bits than .dtype"},
+    {{.dtype = SETT_BF16, .zeros = 1}, ".zeros is 1: packed weights alone have it, whose .b has fewer bits than .dtype"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .group = 24}, ".group is 24: 16, 32, a multiple of 64, or -1 for all of K"}};
 
 START_TEST(options_refused)
@@ -700,13 +700,14 @@ static const struct { sett_product_problem p; const char *target, *text; } bad_p
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2, .batch_b = 64}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .batch_b is 0"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2, .pointer_array = 1}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .pointer_array is 0"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .batch = 2}, "sm_80", ".batch is more than 1, of packed weights: products with them need sm_90a, the target is sm_80"},
-    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 10, .k = 8, .batch = 2}, "sm_90a", ".batch is more than 1, of packed weights: .ldd is 10, 20 bytes: a multiple of 16 then"},
+    {{.dtype = SETT_BF16, .b = SETT_I4, .n = 10, .k = 8, .batch = 2}, "sm_90a", ".batch is more than 1, of packed weights: .n is 10, 20 bytes: a multiple of 16 then"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 10, .grouped = SETT_GROUPED_MASKED, .groups = 2}, "sm_90a", ".grouped is masked: .lda is 10, 20 bytes: a multiple of 16 then"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .grouped = SETT_GROUPED_CONTIGUOUS, .groups = 2}, "sm_80", ".grouped is contiguous: products with groups need sm_90a, the target is sm_80"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .ldb = 8}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .ldb is 0"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 0}, "cpu", ".k is 0: from 1 to 2147483647"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .group = 7}, "cpu", ".group is 7: 16, 32, a multiple of 64, or -1 for all of K"},
-    {{.dtype = SETT_BF16, .n = 8, .k = 8, .group = 64}, "cpu", ".group is 64: of packed weights, .b of fewer bits than .dtype, alone"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .sw = SETT_F8E4M3FN}, "cpu", ".sw is f8E4M3FN: packed weights alone have it, whose .b has fewer bits than .dtype"},
+    {{.dtype = SETT_BF16, .n = 8, .k = 8, .group = 64}, "cpu", ".group is 64: packed weights alone have it, whose .b has fewer bits than .dtype"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 9, .k = 9}, "cpu", ".b is i4 of .dtype bf16, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8, .align = 2}, "sm_90a", ".b is i4 of .dtype bf16, packed weights: then .align is 4 or more, and rows of A lie at multiples of 4 bytes"},
     {{.dtype = SETT_BF16, .b = SETT_I4, .n = 8, .k = 8}, "sm_75", "products of bf16 need sm_80, the target is sm_75"}};

@@ -12,7 +12,9 @@
  *     sett_product_run(plan, m, &x, workspace, bytes, stream, &err);     for any m from 0 to 8192
  *
  * A problem has at most SETT_PRODUCT_KERNELS kernels, whatever M is. Neither M, N nor K is in their keys:
- * products of the same types and terms share them. sett_product_prepare loads or compiles all of them, so
+ * products of the same types and terms share them. N and K decide which these are, by few classes: what rows
+ * are multiples of (64 bytes, 16, less), and of up to 8 rows how long a row of B is, up to 2048 bytes
+ * (docs/products.md, "Warm and sealed"). sett_product_prepare loads or compiles all of them, so
  * that sett_product_run compiles, loads, allocates and waits for nothing, and may be captured into a graph.
  * Which kernel a run takes, and how K is dealt to the multiprocessors, a model of the device says from M
  * alone, in less than a microsecond; it measures nothing.
@@ -78,7 +80,10 @@ typedef struct sett_product_problem {
     int64_t ldsb;                               /* the same of SB, of .block_scales */
     int64_t batch_a, batch_b, batch_r, batch_d; /* from one product, or group's matrix, to the next; 0: behind
                                                  * each other, of A, R and D with max_m rows each, also
-                                                 * where a run has fewer. AUX always lies so, ldaux max_m */
+                                                 * where a run has fewer. AUX always lies so, ldaux max_m.
+                                                 * Rows of products may lie between each other, where D's
+                                                 * elements do not overlap: (M,batch,N) is ldd = batch N,
+                                                 * batch_d = N */
     sett_gemm_terms terms;                      /* gemm.h: bias, activation ... */
     /* Of .b of fewer bits than .dtype: D = epilogue(A W^T), W[n][k] = T((B[n][k] - zero) scale), T A's type.
      * B and SW are what sett_product_pack_weights makes (weights.h), so .ldb, .b_major, .a_major and .batch_b
@@ -112,7 +117,8 @@ typedef struct sett_product_kernel {
 } sett_product_kernel;
 /* The kernels of a problem for a target ("sm_90a", "cpu"; NULL: sm_90a): how many, at most
  * SETT_PRODUCT_KERNELS, or -1 with an error. kernels: room for SETT_PRODUCT_KERNELS, or NULL. Errors: a
- * member that cannot be, by its name; SETT_E_TARGET: the target lacks the type, or is older than sm_80. */
+ * member that cannot be, by its name, and .lda of .a_major that is 0, as no max_m says it; SETT_E_TARGET: the
+ * target lacks the type, or is older than sm_80. */
 SETT_API int sett_product_kernels(
     const sett_product_problem *, const char *target, sett_product_kernel *or_null, sett_error *or_null2);
 
@@ -121,7 +127,7 @@ SETT_API int sett_product_kernels(
  *         dtype = bf16, f8E4M3FN
  *         n = 4096
  *         k = 4096, 14336
- * Many products have the same kernels, and each is made once. Where .a_major is 1 give .lda, as a plan of
+ * Many products have the same kernels, and each is made once. Where .a_major is 1 .lda is given, as a plan of
  * sett_product_prepare takes it from max_m. */
 SETT_API extern const sett_family sett_product_family;
 
@@ -135,13 +141,13 @@ typedef struct sett_product sett_product;
  * sett_product_kernels, sett_kernels_compile, sett_prepare. */
 SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_product_problem *, int max_m,
     sett_product **plan, size_t *workspace_bytes, sett_error *or_null);
-/* The operands of a run, on the device. What the problem has not is NULL, and a number of a term that it has
- * not 0. */
+/* The operands of a run, on the device. What the problem has not is NULL, as are A and B of .k 0 and B and D
+ * of .n 0, and a number of a term that it has not is 0. */
 typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual. Of .pointer_array these and d, as others that it names, are
                               * arrays of addresses: (.batch) of Uint64 */
-    void *d;
+    void *d;                 /* it overlaps neither A nor B; R may be D */
     const float *sa, *sb;    /* of .scaled: m and N, of batches and groups one behind the other, as are bias,
                               * amax, and sums and maxima of rows and columns. Of .block_scales
                               * (m,ceil(K/128)):(1,ldsa) and (ceil(N/128),ceil(K/128)):(ldsb,1), of .swiglu as
@@ -151,7 +157,8 @@ typedef struct sett_product_operands {
     void *aux;
     float *amax;
     float *row_sum, *column_sum, *row_max, *column_max;
-    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap */
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap, above 0.
+                              * One that is forgotten is 0, which is an alpha or a beta as others */
     int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
     const int32_t *offsets; /* of SETT_GROUPED_CONTIGUOUS, (groups + 1): rows offsets[g] to offsets[g + 1] - 1
                              * are of group g. They do not fall, and are 0 to m */
@@ -166,8 +173,8 @@ typedef struct sett_product_operands {
 /* One product of m rows. m 0, or an N of 0: nothing is launched. Any thread may run a plan, many at once.
  * SETT_E_ARGUMENT: m is less than 0 or more than max_m; an operand is missing, or is given and the problem
  * has it not; .low is above .high; the workspace is too small or not aligned; .expected_m is less than 0; on
- * the CPU engine, whose memory the host reads: .offsets fall, or .offsets or .counts are not 0 to m. Else
- * errors of sett_launch_n. */
+ * the CPU engine, whose memory the host reads: .offsets fall, or .offsets or .counts are not 0 to m, or
+ * the workspace is not 0. Else errors of sett_launch_n, whose text names the operand here as well. */
 SETT_API sett_status sett_product_run(const sett_product *, int m, const sett_product_operands *,
     void *workspace, size_t workspace_bytes, sett_stream, sett_error *or_null);
 SETT_API void sett_product_free(sett_product *); /* runs that are queued go on; NULL is ignored */

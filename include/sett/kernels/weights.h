@@ -27,8 +27,8 @@ extern "C" {
  *     than the zero point. Rows of K are in order (no act-order's g_idx).
  * GPTQ_V2: the same, where zeros are the zero points themselves.
  * AWQ: of i4, as AWQ's gemm stores them: weights are Int32 (K,N/8), eight along N, columns 0, 2, 4, 6, 1,
- *     3, 5, 7 from the lowest bits on, unsigned; scales (groups,N), zeros Int32 (groups,N/8) in the same
- *     order. */
+ *     3, 5, 7 from the lowest bits on, unsigned, without .zeros the value + 8; scales (groups,N), zeros Int32
+ *     (groups,N/8) in the same order. */
 typedef enum sett_weights_order {
     SETT_WEIGHTS_ROWS,
     SETT_WEIGHTS_GPTQ,
