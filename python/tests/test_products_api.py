@@ -497,6 +497,11 @@ class Refused(Case):
         ):
             with self.subTest(options), self.refused(Status.E_ARGUMENT, text):
                 product(48, 64, **options)
+        for given in ((1 << 31) + 5, -(1 << 31) - 1, 1 << 33, 1 << 70):
+            with self.refused(Status.E_RANGE, f"product: n = {given} does not fit 4 bytes"):
+                product(given, 64)
+        with self.refused(Status.E_RANGE, f"product: lda = {1 << 63} does not fit 8 bytes"):
+            product(48, 64, lda=1 << 63)
         with self.refused(Status.E_DTYPE, "product: option n is an integer"):
             product("many", 64)
         with self.refused(Status.E_NO_DEVICE):
