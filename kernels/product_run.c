@@ -186,9 +186,21 @@ static sett_status check_extents(const sett_product_problem *p, const sett_produ
     return SETT_OK;
 }
 
+/* Of an array of pointers, where the host can read it. */
+static sett_status check_pointers(const sett_product_problem *p, const char *name, const uint64_t *at, sett_error *err)
+{
+    for (int i = 0; i < p->batch; i++) {
+        uint64_t x;
+        memcpy(&x, at + i, sizeof x);
+        if (!x)
+            return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s[%d] is NULL: .pointer_array is 1, and it is the address of what product %d has", name, i, i);
+    }
+    return SETT_OK;
+}
+
 /* What the problem has is given, and no more: an operand of a member that is 0 would be ignored. `has`: the member; `needed`: where it has no elements
- * it is not read. */
-static sett_status check_operands(const sett_product_problem *p, const sett_product_operands *o, sett_error *err)
+ * it is not read; `each`: it is an array of pointers, of .pointer_array, and its addresses are used. */
+static sett_status check_operands(const sett_product_problem *p, const sett_product_operands *o, bool host, sett_error *err)
 {
     static const char *const grouped[] = {".grouped is 0", ".grouped is contiguous", ".grouped is masked"};
     const sett_grouped g = p->grouped;
@@ -198,18 +210,21 @@ static sett_status check_operands(const sett_product_problem *p, const sett_prod
     const struct {
         const char *name;
         const void *at;
-        int has, needed;
+        int has, needed, each;
         const char *without;
-    } of[] = {{"a", o->a, 1, deep, ""}, {"b", o->b, 1, deep, ""}, {"d", o->d, 1, 1, ""}, {"r", o->r, p->residual, 1, ".residual is 0"}, {"sa", o->sa, scales, p->scaled || deep, no_scales},
-        {"sb", o->sb, scales, p->scaled || deep, no_scales}, {"sw", o->sw, packed, 1, ".b is not of packed weights"}, {"s", o->s, t->scale, 1, ".terms.scale is 0"},
-        {"qs", o->qs, t->quantise == 1, 1, ".terms.quantise is not 1"}, {"sd", o->sd, in_blocks(t), 1, ".terms.quantise is not 2"}, {"bias", o->bias, t->bias, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, ".terms.amax is 0"},
-        {"row_sum", o->row_sum, t->row_sum, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, ".terms.row_max is 0"},
-        {"column_max", o->column_max, t->column_max, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, grouped[g]}};
+    } of[] = {{"a", o->a, 1, deep, p->k > 0, ""}, {"b", o->b, 1, deep, p->k > 0, ""}, {"d", o->d, 1, 1, 1, ""}, {"r", o->r, p->residual, 1, 1, ".residual is 0"}, {"sa", o->sa, scales, p->scaled || deep, 1, no_scales},
+        {"sb", o->sb, scales, p->scaled || deep, 1, no_scales}, {"sw", o->sw, packed, 1, 0, ".b is not of packed weights"}, {"s", o->s, t->scale, 1, 0, ".terms.scale is 0"},
+        {"qs", o->qs, t->quantise == 1, 1, 0, ".terms.quantise is not 1"}, {"sd", o->sd, in_blocks(t), 1, 1, ".terms.quantise is not 2"}, {"bias", o->bias, t->bias, 1, 1, ".terms.bias is 0"}, {"aux", o->aux, t->aux, 1, 1, ".terms.aux is 0"}, {"amax", o->amax, t->amax, 1, t->amax == 2, ".terms.amax is 0"},
+        {"row_sum", o->row_sum, t->row_sum, 1, 1, ".terms.row_sum is 0"}, {"column_sum", o->column_sum, t->column_sum, 1, 1, ".terms.column_sum is 0"}, {"row_max", o->row_max, t->row_max, 1, 1, ".terms.row_max is 0"},
+        {"column_max", o->column_max, t->column_max, 1, 1, ".terms.column_max is 0"}, {"offsets", o->offsets, g == SETT_GROUPED_CONTIGUOUS, 1, 0, grouped[g]}, {"counts", o->counts, g == SETT_GROUPED_MASKED, 1, 0, grouped[g]}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         if (of[i].has && of[i].needed && !of[i].at)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is NULL", of[i].name);
         if (!of[i].has && of[i].at)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is given, and %s", of[i].name, of[i].without);
+        const sett_status s = of[i].has && of[i].each && host && p->pointer_array ? check_pointers(p, of[i].name, of[i].at, err) : SETT_OK;
+        if (s)
+            return s;
     }
     return check_numbers(t, o, err);
 }
@@ -261,7 +276,7 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
     sett_status s = check_extents(&x->p, o, err);
     if (s || !x->p.n)
         return s;
-    s = check_operands(&x->p, o, err);
+    s = check_operands(&x->p, o, x->device == SETT_CPU, err);
     if (s)
         return s;
     if (o->expected_m && !x->p.grouped)

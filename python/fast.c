@@ -354,11 +354,19 @@ static PyObject *view_dlpack_device(PyObject *self, PyObject *unused)
 
 static PyObject *view_shape(PyObject *self, void *unused)
 {
-    PyObject *all = shape_of(PyType_GetModule(Py_TYPE(self)), self), *shape = all ? PyTuple_GetItem(all, 1) : NULL;
+    PyObject *all = shape_of(PyType_GetModule(Py_TYPE(self)), self, "the tensor"), *shape = all ? PyTuple_GetItem(all, 1) : NULL;
     (void)unused;
     Py_XINCREF(shape);
     Py_XDECREF(all);
     return shape;
+}
+
+/* shape_of(tensor, name) -> (dtype, shape, strides, device); name: of errors. */
+static PyObject *module_shape_of(PyObject *module, PyObject *args)
+{
+    PyObject *tensor;
+    const char *name;
+    return PyArg_ParseTuple(args, "Os:shape_of", &tensor, &name) ? shape_of(module, tensor, name) : NULL;
 }
 
 static PyObject *view_dtype(PyObject *self, void *unused)
@@ -464,7 +472,7 @@ static void finish(void *module)
         Py_CLEAR(st->word[i]);
 }
 
-static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"inside", is_inside, METH_O, NULL}, {"forked", forked, METH_NOARGS, NULL}, {"shape_of", shape_of, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"setup", setup, METH_VARARGS, NULL}, {"inside", is_inside, METH_O, NULL}, {"forked", forked, METH_NOARGS, NULL}, {"shape_of", module_shape_of, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)start}, {0, NULL}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "sett._fast", NULL, sizeof(state), functions, slots, NULL, NULL, finish};
 

@@ -100,8 +100,8 @@ void drop(taken *);
 
 /* ---- product.c ------------------------------------------------------------------------------- */
 extern PyType_Spec product_spec;
-/* shape_of(tensor) -> (element type, shape, strides, device) */
-PyObject *shape_of(PyObject *module, PyObject *tensor);
+/* -> (element type, shape, strides, device). name: of errors */
+PyObject *shape_of(PyObject *module, PyObject *tensor, const char *name);
 
 /* ---- graph.c --------------------------------------------------------------------------------- */
 extern PyType_Spec graph_spec;

@@ -227,9 +227,14 @@ static int check_addresses(const product *x, const taken *t, int i)
 {
     const sett_buf *b = &t->buf[i];
     if (b->dtype != SETT_U64 && b->dtype != SETT_I64)
-        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and pointer_array=1: addresses are of u64 or i64, as Product.pointers makes them of a list of tensors", sett_dtype_name(b->dtype));
-    if (b->rank != 1 || b->shape[0] != x->p.batch || (b->shape[0] > 1 && b->stride[0] != 1))
-        return refuse_form(t, i, SETT_E_SHAPE, "it takes batch, %d, addresses beside each other", x->p.batch);
+        return refuse_form(t, i, SETT_E_DTYPE, "it is of %s, and pointer_array=1: addresses are of u64 or i64, as Product.pointers makes them of a list of tensors%s", sett_dtype_name(b->dtype),
+            b->rank == 3 ? "; of a tensor of 3 modes list(...) is one" : "");
+    if (b->rank != 1)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %d modes, and the product takes one of batch, %d, addresses beside each other", b->rank, x->p.batch);
+    if (b->shape[0] != x->p.batch)
+        return refuse_form(t, i, SETT_E_SHAPE, "it has %lld addresses, and the product takes batch, %d", (long long)b->shape[0], x->p.batch);
+    if (b->shape[0] > 1 && b->stride[0] != 1)
+        return refuse_form(t, i, SETT_E_SHAPE, "its addresses lie %lld elements apart, and the product takes them beside each other", (long long)b->stride[0]);
     return 0;
 }
 
@@ -296,7 +301,13 @@ static int take_operand(taken *t, int i, PyObject *arg, bool pointers)
     t->kept[i] = NULL, t->bind[i] = (sett_launch_arg){.kind = 0};
     if (take(t, i, arg))
         return -1;
-    return t->bind[i].kind == SETT_LAUNCH_ARG_BUF ? 0 : refuse(t, i, SETT_E_BIND, "it is no tensor");
+    if (t->bind[i].kind == SETT_LAUNCH_ARG_BUF)
+        return 0;
+    PyObject *shown = PyObject_Repr(arg);
+    const char *text = shown ? PyUnicode_AsUTF8AndSize(shown, NULL) : NULL;
+    const int r = text ? refuse_form(t, i, SETT_E_BIND, "it is %.60s, and no tensor", text) : -1;
+    Py_XDECREF(shown);
+    return r;
 }
 
 /* Of batch=1 an operand may have the mode of products, of which there is one: the product takes it without. Had it that mode? */
@@ -384,6 +395,16 @@ static int check_all(const product *x, const taken *t, int64_t m, int only)
     return 0;
 }
 
+/* m as it is given; -1: it is not. */
+static int check_m(const product *x, const char *who, long long m)
+{
+    char why[160];
+    if (m == -1 || !(m < -1 || (x->p.pointer_array && m > x->max_m)))
+        return 0;
+    PyOS_snprintf(why, sizeof why, "%s: m is %lld: from 0 to %d, the product's max_m", who, m, x->max_m);
+    return fail(x->st, SETT_E_ARGUMENT, why);
+}
+
 /* The rows of a, once it is taken. Of pointer_array *m is what the call says, and not less than 0. */
 static int rows_of(const product *x, const taken *t, int64_t *m)
 {
@@ -431,7 +452,7 @@ static int take_operands(product *x, taken *t, PyObject *arg[OPERANDS], PyObject
         t->kept[i] = NULL;
     t->n = OPERANDS;
     const bool pointers = x->p.pointer_array != 0;
-    if (take_operand(t, A, arg[A], pointers))
+    if (take_operand(t, A, arg[A], pointers) || (pointers && check_addresses(x, t, A)))
         return -1;
     const bool of_one = drop_mode(x, t, A);
     if (rows_of(x, t, m) || check_given(x, t, arg))
@@ -504,7 +525,7 @@ static PyObject *product_addresses(PyObject *self, PyObject *args)
     const int i = operand_named(name);
     const Py_ssize_t n = PyList_Size(list);
     int64_t m = rows;
-    int bad = check_list(x, name, i, n) || !(made = PyList_New(n));
+    int bad = check_list(x, name, i, n) || check_m(x, "sett.Product.pointers", rows) || !(made = PyList_New(n));
     for (Py_ssize_t k = 0; k < n && !bad; k++) {
         const char *names[OPERANDS];
         char which[40];
@@ -636,7 +657,7 @@ static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
     if (!arg[A] || !arg[B])
         return fail(x->st, SETT_E_BIND, "sett.Product: a and b are tensors"), NULL;
     PyObject *given = arg[OUT];
-    int r = take_lists(x, arg, made, &m);
+    int r = check_m(x, "sett.Product", rows) || take_lists(x, arg, made, &m) ? -1 : 0;
     if (!r) {
         begin_taken(&t, NULL, x->device);
         t.st = x->st, t.names_of = names_of, t.stream = stream;
@@ -651,12 +672,11 @@ static PyObject *product_call(PyObject *self, PyObject *args, PyObject *names)
 }
 
 /* ---- a tensor's shape --------------------------------------------------------------------------------------- */
-PyObject *shape_of(PyObject *module, PyObject *tensor)
+PyObject *shape_of(PyObject *module, PyObject *tensor, const char *name)
 {
-    static const char *const name[] = {"the tensor"};
     taken t;
     begin_taken(&t, NULL, SETT_DEFAULT_DEVICE);
-    t.st = PyModule_GetState(module), t.names_of = name, t.n = 1;
+    t.st = PyModule_GetState(module), t.names_of = &name, t.n = 1;
     PyObject *made = NULL;
     if (!take_operand(&t, 0, tensor, false)) {
         PyObject *shape = tuple_of(t.buf[0].shape, t.buf[0].rank), *stride = tuple_of(t.buf[0].stride, t.buf[0].rank);

@@ -292,7 +292,10 @@ static int take_other(taken *t, int i, PyObject *arg)
         Py_XDECREF(type);
         return 0;
     }
-    PyOS_snprintf(why, sizeof why, "%.100s is neither a tensor nor a number", name ? name : "it");
+    if (t->k)
+        PyOS_snprintf(why, sizeof why, "%.100s is neither a tensor nor a number", name ? name : "it");
+    else /* of a product, which takes no numbers here */
+        PyOS_snprintf(why, sizeof why, arg == Py_None ? "it is None, and no tensor" : "it is a %.100s, and no tensor", name ? name : "thing");
     Py_XDECREF(type);
     return refuse(t, i, SETT_E_BIND, why);
 }

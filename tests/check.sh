@@ -53,15 +53,23 @@ ops_table() { # every function inside its bound, and docs/ops.md what is measure
     build $rel/bench/accuracy && tests/ops_table.sh $rel
 }
 # Suites as processes of their own, as many at once as there are cores, the long ones first. Each test is a forked child:
-# a sanitizer's report or a leak is its exit code, and what it leaves behind disturbs no other.
+# a sanitizer's report or a leak is its exit code, and what it leaves behind disturbs no other. Those in $one_process fork none.
 suites() { # runner, suites...
     runner=$1
     shift
-    printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '"$0" {} >"$0-{}.log" 2>&1 || { echo "== {}: exit $?"; cat "$0-{}.log"; exit 1; }' "$runner" || return 1
+    # shellcheck disable=SC2016
+    printf '%s\n' "$@" | one_process=" ${one_process:-} " xargs -P "$jobs" -I{} sh -c 'case $one_process in *" {} "*) export CK_FORK=no ;; esac
+        "$0" {} >"$0-{}.log" 2>&1 || { echo "== {}: exit $?"; cat "$0-{}.log"; exit 1; }' "$runner" || return 1
     for s in "$@"; do cat "$runner-$s.log"; done | awk '/Checks:/ {n += $3} END {print n " passed, 0 failed"}'
 }
 # The longest begin first, so that no core is idle at the end.
-all_suites() { echo programs remote resident sim_arrays together sim layout conform; ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxE 'programs|remote|resident|sim_arrays|together|sim|layout|conform'; }
+long="programs remote resident sim_arrays together gemm_mma sim layout conform mistakes product hopper layouts boxes pipeline epilogues promote grouped gemm kernels"
+all_suites() {
+    # shellcheck disable=SC2086
+    printf '%s\n' $long
+    # shellcheck disable=SC2086
+    ls tests/unit/test_*.c | sed 's|tests/unit/test_||; s|\.c$||' | grep -vxF "$(printf '%s\n' $long)"
+}
 
 export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 # Check's parent frees a message an assertion: without a bound on what is kept of that, each of its children carries 600 MB.
@@ -69,12 +77,12 @@ export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 # Suites of many small tests, none of which spoils its process: a fork and a search for leaks a test is most of their time.
-in_one_process="mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse"
+in_one_process="mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse sim_arrays together epilogues grouped gemm_few_rows promote sim sim_bounds eval launch maps tma_copies smem control build access cuda scheduler report properties"
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined
-    # shellcheck disable=SC2046,SC2086
-    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && suites $b/runner $(all_suites | grep -vxF "$(printf '%s\n' $in_one_process)") &&
-        CK_FORK=no suites $b/runner $in_one_process && $b/golden tests/golden && $b/golden -m 2 tests/golden
+    # shellcheck disable=SC2046
+    build SAN=address,undefined $b/runner $b/golden $b/libsett-ptx.so && one_process=$in_one_process suites $b/runner $(all_suites) &&
+        $b/golden tests/golden && $b/golden -m 2 tests/golden
 }
 memory_examples() { build SAN=address,undefined all && examples build/san-address-undefined; }
 exports() { build $rel/fake/libcuda.so.1 && tests/export.sh $rel; }
@@ -97,10 +105,11 @@ fuzz() { # the corpus and mutations of it, and random tapes; make fuzz is libFuz
     shift 2
     build "$@" "$b/fuzz-replay" "$b/fuzz-tapes" && "$b/fuzz-replay" && "$b/fuzz-tapes" -n "$tapes" -j "$jobs"
 }
-races() {
+threaded="together remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch graph metrics nvtx verify_user alias"
+races() { # a runner of these suites alone: the others would be a third of what is compiled
     b=build/san-thread
-    build SAN=thread $b/runner $b/libsett-ptx.so && suites $b/runner together remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch graph metrics nvtx verify_user alias &&
-        build SAN=thread $b/fault && $b/fault T
+    # shellcheck disable=SC2086
+    build SAN=thread SUITE=threads SUITES="$threaded" $b/runner-threads $b/libsett-ptx.so $b/fault && suites $b/runner-threads $threaded && $b/fault T
 }
 
 # Each in a process of its own; its count is what it leaves behind. What is built is another folder for each, or is built by now.
@@ -117,13 +126,11 @@ of_the_release() {
     part files tests/files.sh $rel
     part user-compiler tests/user_compiler.sh $rel
     part readme tests/readme.sh $rel
-    part limits limits
     part console tests/console.sh $rel
     part install tests/install.sh
     part export exports
     part server tests/server.sh $rel
     part deb tests/deb.sh
-    part remote tests/remote.sh $rel
     part python tests/python.sh $rel
     :
 }
@@ -136,6 +143,8 @@ of_memory() {
     part address-undefined-examples memory_examples
     part address-undefined-oom oom san-address-undefined SAN=address,undefined
     part address-undefined-fault faults san-address-undefined "F1 F4 P R Z" SAN=address,undefined
+    part limits limits
+    part remote tests/remote.sh $rel
     :
 }
 

@@ -215,6 +215,7 @@ expect 0 '^3 iterations of 1 launch, by the wall clock: 1 set of operands of 0.0
 expect 2 'activation=tanh: no integer, and none of none, relu, gelu' product 16 64 128 activation=tanh
 expect 2 'bench product: --cols is of kernels' bench product 16 64 128 --cols 8
 expect 2 'bench product takes M N K' bench product 16 64
+expect 2 'bench product: batch=2147483653 does not fit into 4 bytes' bench product 16 64 128 batch=2147483653
 expect 2 'there is nothing to measure of 0 x 64' bench product 0 64 128
 expect 2 '--batch-invariant is of bench product M N K' bench softmax X=8x8 --batch-invariant
 expect 2 '--panels is no option of product' product 8 64 64 --panels

@@ -26,11 +26,12 @@ static bool put_floating(char *to, size_t bytes, const char *text)
 }
 
 /* Little-endian, as the hosts of CUDA are. */
-static bool put_integer(char *to, size_t bytes, int64_t i)
+static bool put_integer(char *to, const sett_family_param *q, int64_t i)
 {
-    if (bytes < sizeof i && (i >= INT64_C(1) << (8 * bytes) || i < -(INT64_C(1) << (8 * bytes - 1))))
+    const int64_t half = q->bytes < sizeof i ? INT64_C(1) << (8 * q->bytes - 1) : 0;
+    if (half && (i < -half || i >= (q->is_signed ? half : 2 * half)))
         return false;
-    memcpy(to, &i, bytes);
+    memcpy(to, &i, q->bytes);
     return true;
 }
 
@@ -55,7 +56,7 @@ static int put_value(const char *command, const sett_family *f, const sett_famil
         return usage("%s: %s=%s: no integer, and none of %s", command, q->name, text, words);
     if (!word && !number_of(text, &i))
         return usage("%s: %s=%s: no integer, true, false or element type: %s", command, q->name, text, types_text(types));
-    return put_integer(user + q->offset, q->bytes, i) ? EXIT_OK : usage("%s: %s=%s does not fit into %zu bytes", command, q->name, text, q->bytes);
+    return put_integer(user + q->offset, q, i) ? EXIT_OK : usage("%s: %s=%s does not fit into %zu bytes", command, q->name, text, q->bytes);
 }
 
 int family_set(const char *command, const sett_family *f, const char *of, char *user, const char **given, char *text)

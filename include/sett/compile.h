@@ -65,7 +65,9 @@ typedef struct sett_compile_options {
  * nvJitLink or the driver's, may end the process when it gets no memory. ptxas, a process of its own, cannot
  * (.assembler; docs/runtime.md, "Short of memory").
  * The engine keeps the memory of the recording, up to 64 MiB, for the next body. .user_size remembers a body
- * by its address: a shared object that holds bodies must stay loaded while the engine is open. */
+ * by its address. A shared object that holds bodies may be unloaded when no call has one of them: what the
+ * engine remembers of bodies that can be unloaded, it forgets when the process unloads any object. Code that
+ * lies in no object (made at run time) must keep its place while the engine is open. */
 SETT_API sett_status sett_compile(
     sett_engine *, sett_body, const sett_compile_options *or_null, sett_kernel **kernel,
         sett_error *or_null2);

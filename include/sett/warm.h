@@ -42,12 +42,17 @@ typedef struct sett_family_param {
     bool floating;
     bool number; /* no sett_dtype: a value that names an element type is refused. SETT_FAMILY_PARAM knows it
                   * in C, not in C++ */
+    bool is_signed; /* an integer that may be negative: a value past what it holds is refused, where one of
+                     * another kind has that of its bits. SETT_FAMILY_PARAM knows it in C, not in C++ */
 } sett_family_param;
 #ifdef __cplusplus
 #define SETT_FAMILY_NUMBER_(type, member) false
+#define SETT_FAMILY_SIGNED_(type, member) false
 #else
 #define SETT_FAMILY_NUMBER_(type, member) \
     !__builtin_types_compatible_p(__typeof__(((type *)0)->member), sett_dtype)
+#define SETT_FAMILY_SIGNED_(type, member) \
+    ((__typeof__(((type *)0)->member))-1 < (__typeof__(((type *)0)->member))1)
 #endif
 /* Positional, because C++ has no designated initializers. */
 #define SETT_FAMILY_PARAM(type, member) SETT_FAMILY_PARAM_NAMED(#member, type, member)
@@ -56,7 +61,7 @@ typedef struct sett_family_param {
 #define SETT_FAMILY_PARAM_NAMED(name, type, member) \
     {name, offsetof(type, member), sizeof(((type *)0)->member), \
         sizeof(((type *)0)->member) > 1 && (__typeof__(((type *)0)->member))0.5 > 0, \
-            SETT_FAMILY_NUMBER_(type, member)}
+            SETT_FAMILY_NUMBER_(type, member), SETT_FAMILY_SIGNED_(type, member)}
 /* A parameter that had another name before. */
 typedef struct sett_family_renamed {
     const char *was, *now;

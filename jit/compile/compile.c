@@ -342,6 +342,19 @@ static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_k
     return memo_target(o->target, &k->head.target);
 }
 
+/* Asked before the body records: an unload meanwhile makes what is remembered of it worthless. */
+static uint64_t body_holds(sett_engine *e, sett_body body)
+{
+    union {
+        sett_body body;
+        const void *address;
+    } code = {body};
+    pthread_mutex_lock(&e->identity_lock);
+    const uint64_t holds = sett__code_holds(&e->identity, code.address);
+    pthread_mutex_unlock(&e->identity_lock);
+    return holds;
+}
+
 /* The caller's options as they are, if they are of this version: they are copied only for who records. */
 static sett_status options_of(const sett_compile_options **o, sett_compile_options *copy, sett_error *err)
 {
@@ -372,6 +385,8 @@ sett_status sett_compile(
         sett__count(&sett__stripe_of(e)->memo_hits, 1);
         return SETT_OK;
     }
+    if (remembers)
+        memo.holds = body_holds(e, body);
     if (!s)
         s = record_and_compile(e, body, options, remembers ? &memo : NULL, out, err);
     if (!s && remembers)

@@ -19,7 +19,7 @@ struct sett_engine {
     sett__kernels *kernels;            /* memory map, memo, compiles under way */
     sett__recordings *recordings;      /* what bodies recorded for their user bytes; NULL: .verify_user is not set */
     pthread_mutex_t identity_lock;     /* over identity */
-    sett__identity identity;           /* the build of the last body that was asked for by alias */
+    sett__identity identity;           /* the object of the last body that was recorded with user bytes */
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
     unsigned dump;                     /* sett__dump_kind's that are wanted */

@@ -74,7 +74,7 @@ static const recording *find_or_put(sett__recordings *rs, const sett__memo_key *
     pthread_mutex_lock(&rs->lock);
     recording **first = &rs->list[sett__memo_hash(memo) % LISTS];
     const recording *r = *first;
-    while (r && !sett__memo_same(&r->memo, memo))
+    while (r && !(sett__memo_same(&r->memo, memo) && r->memo.holds == memo->holds))
         r = r->next;
     if (!r && new) {
         new->next = *first;

@@ -296,13 +296,13 @@ static sett_status check_added(const sett_graph *p, const sett_kernel *k, int *d
         return sett__error(err, SETT_E_ARGUMENT, "sett_graph_add: the %s is NULL", p ? "kernel" : "graph");
     if (p->runtime && p->runtime != k->rest->runtime)
         return sett__error(err, SETT_E_ARGUMENT, "sett_graph_add: %s is another engine's kernel than those of the calls before", k->plan->name);
-    char takes[400];
+    char takes[SETT__TAKES];
     *device = p->device;
     sett_status s = sett__launch_check(k, device, err);
     if (s)
         return s;
     if (n < k->plan->n_arg || n > k->plan->n_arg + k->plan->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "call %d: %s, %d %s given%s", p->n_step, sett__takes_text(k->plan->sig, k->plan->name, takes), n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
+        return sett__error(err, SETT_E_BIND, "call %d: %s, %d %s given%s", p->n_step, sett__takes_text(k->plan, takes), n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     return SETT_OK;
 }
 

@@ -19,24 +19,50 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-const char *sett__takes_text(const sett__sig *sig, const char *name, char buf[400])
+/* "M, N, K" of the first n symbols. */
+static const char *symbol_names(const sett__sig *sig, uint32_t n, char buf[300])
 {
-    int n = (int)sig->n_param;
-    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", name, n,
+    size_t at = 0;
+    for (uint32_t s = 0; s < n; s++) {
+        const bool room = at < 300 - 70 || s + 1 == n;
+        at += (size_t)snprintf(buf + at, 300 - at, "%s%.60s", s ? ", " : "", room ? sig->sym[s].name : "...");
+        s = room ? s : n;
+    }
+    return buf;
+}
+
+/* How many symbols a launch must give behind its arguments: up to the last one that no argument can give. */
+static uint32_t numbers_of(const sett__plan *p)
+{
+    uint32_t n = p->n_sym;
+    while (n && sett__plan_syms(p)[n - 1].from != SETT__GIVEN)
+        n--;
+    return n;
+}
+
+const char *sett__takes_text(const sett__plan *p, char buf[SETT__TAKES])
+{
+    const sett__sig *sig = p->sig;
+    const int n = (int)sig->n_param;
+    char names[300];
+    const uint32_t numbers = numbers_of(p);
+    size_t at = (size_t)snprintf(buf, SETT__TAKES, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", p->name, n,
         plural(n));
     for (int i = 0; i < n; i++) {
         bool room = at < 400 - 70 || i + 1 == n;
-        at += (size_t)snprintf(buf + at, 400 - at, "%s%.60s", i ? ", " : "", room ? sig->param[i].name : "...");
+        at += (size_t)snprintf(buf + at, SETT__TAKES - at, "%s%.60s", i ? ", " : "", room ? sig->param[i].name : "...");
         i = room ? i : n;
     }
-    snprintf(buf + at, 400 - at, "%s", n ? ")" : "");
+    at += (size_t)snprintf(buf + at, SETT__TAKES - at, "%s", n ? ")" : "");
+    if (numbers)
+        snprintf(buf + at, SETT__TAKES - at, " and %u number%s behind them (%s)", (unsigned)numbers, plural((int)numbers), symbol_names(sig, numbers, names));
     return buf;
 }
 
 static sett_status wrong_count(const sett__binder *bd)
 {
-    char takes[400];
-    return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", sett__takes_text(bd->sig, bd->name, takes), bd->n, bd->n == 1 ? "was" : "were");
+    char takes[SETT__TAKES];
+    return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", sett__takes_text(bd->plan, takes), bd->n, bd->n == 1 ? "was" : "were");
 }
 
 /* ---- kinds, types, ranks ------------------------------------------------------------------ */
@@ -218,15 +244,13 @@ static __attribute__((noinline)) int64_t bind_symbol(sett__binder *bd, uint32_t 
     return v < 0 || v % y->div || (!y->wide && v > INT32_MAX) ? y->div : v;
 }
 
-/* Values follow the arguments in the order of the symbols, so that those before it are given too. */
+/* Values follow the arguments in the order of the symbols, so that those before the last one that is needed are given too. */
 static sett_status no_symbol(const sett__binder *bd, uint32_t i)
 {
-    char names[300] = "";
-    size_t at = 0;
-    for (uint32_t s = 0; s <= i && at < sizeof names - 70; s++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%.60s", s ? ", " : "", bd->sig->sym[s].name);
+    char names[300];
+    const uint32_t last = numbers_of(bd->plan), n = last > i ? last : i + 1;
     return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
-        bd->sig->sym[i].name, i ? names : "it", i ? "integers" : "an integer");
+        bd->sig->sym[i].name, n > 1 ? symbol_names(bd->sig, n, names) : "it", n > 1 ? "integers" : "an integer");
 }
 
 /* By what leads to an element? */
@@ -239,7 +263,7 @@ static bool bound(const sett__binder *bd, uint32_t s)
 /* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */
 static __attribute__((noinline, cold)) sett_status given_twice(const sett__binder *bd)
 {
-    char place[160], takes[400];
+    char place[160], takes[SETT__TAKES];
     const sett_launch_arg *value = bd->arg + bd->plan->n_arg;
     uint32_t s = 0;
     int given = bd->plan->n_arg;
@@ -259,7 +283,7 @@ static __attribute__((noinline, cold)) sett_status given_twice(const sett__binde
         return REFUSE(bd, SETT_E_BIND, "%s: %s = %" PRId64 " was given, %s gives %" PRId64, bd->name,
             bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
     return REFUSE(bd, SETT_E_BIND, "%s, %d were given; a number behind them is a symbol: %s = %" PRId64 ", and %s gives %" PRId64,
-        sett__takes_text(bd->sig, bd->name, takes), given, bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
+        sett__takes_text(bd->plan, takes), given, bd->sig->sym[s].name, value[s].u.i, place, bd->sym[s]);
 }
 
 static inline sett_status check_symbol(const sett__binder *bd, uint32_t i, const sett__sym_plan *y)

@@ -121,7 +121,9 @@ sett_status sett__bind(const sett__plan *, int n, const sett_launch_arg *, sett_
 /* What of the same is wrong of arguments whatever those of kind SETT_LAUNCH_ARG_NAME will be: kinds, types, ranks, ranges, extents that are numbers,
  * memory; without such names all that sett__bind checks. */
 sett_status sett__bind_constants(const sett__plan *, int n, const sett_launch_arg *, sett_error *);
-const char *sett__takes_text(const sett__sig *, const char *name, char buf[400]); /* "k takes 2 arguments (X, a)" */
+/* "k takes 2 arguments (X, a)", " and 1 number behind them (N)" where no argument gives N. */
+enum { SETT__TAKES = 800 };
+const char *sett__takes_text(const sett__plan *, char buf[SETT__TAKES]);
 bool sett__int_fits(sett_dtype, int64_t); /* does a scalar of this integer type take it? */
 bool sett__buf_span(const sett_buf *, int64_t *lo, int64_t *hi); /* lowest and highest offset in elements; false: past 64 bits */
 

@@ -107,13 +107,16 @@ typedef struct sett__memo_key {
     sett__memo_head head;
     const void *user;
     size_t user_size;
+    uint64_t holds; /* how long the body's address stands for this body: sett__code_holds, asked before it recorded; 0 for who only looks */
 } sett__memo_key;
 uint64_t sett__memo_hash(const sett__memo_key *);
+/* The same request; .holds is left out. */
 static inline bool sett__memo_same(const sett__memo_key *a, const sett__memo_key *b)
 {
     return !memcmp(&a->head, &b->head, sizeof a->head) && a->user_size == b->user_size && !memcmp(a->user, b->user, a->user_size);
 }
-sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);             /* retained; NULL: none */
+/* What was remembered before the body's object may have been unloaded is not found. Retained; NULL: none. */
+sett_kernel *sett__memo_get(sett__kernels *, const sett__memo_key *);
 void sett__memo_put(sett__kernels *, const sett__memo_key *, sett_kernel *); /* may fail to remember, which is no error */
 
 #endif

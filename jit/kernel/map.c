@@ -42,6 +42,7 @@ typedef struct table {
 typedef struct memo {
     sett__memo_head head;
     sett_kernel *kernel;
+    _Atomic(uint64_t) holds; /* sett__memo_key */
     size_t user_size;
     unsigned char user[];
 } memo;
@@ -188,19 +189,26 @@ static void release_kernel(void *kernel)
 /* ---- memos ------------------------------------------------------------------------------ */
 static bool is_memo(const memo *m, const sett__memo_key *k)
 {
-    return sett__memo_same(&(sett__memo_key){m->head, m->user, m->user_size}, k);
+    return sett__memo_same(&(sett__memo_key){.head = m->head, .user = m->user, .user_size = m->user_size}, k);
 }
 
-/* One whose kernel was refused is passed over. */
-static sett_kernel *memo_look(const sett__kernels *ks, uint64_t hash, const sett__memo_key *k)
+/* The unloads are counted for bodies that can be unloaded alone: to count is as much as the rest of a hit. */
+static bool still_holds(const memo *m)
+{
+    const uint64_t holds = atomic_load_explicit(&m->holds, memory_order_relaxed);
+    return holds == SETT__ALWAYS || holds == sett__unloads();
+}
+
+/* One whose kernel was refused is passed over. only: that kernel's, whether or not it still holds. */
+static memo *memo_look(const sett__kernels *ks, uint64_t hash, const sett__memo_key *k, const sett_kernel *only)
 {
     const places *p = atomic_load_explicit(&ks->memos.now, memory_order_acquire);
     uint64_t at = hash;
-    const memo *m;
+    memo *m;
     while ((m = next_of(p, hash, &at)))
-        if (is_memo(m, k) && !atomic_load_explicit(&m->kernel->refused, memory_order_relaxed))
-            return m->kernel;
-    return NULL;
+        if (is_memo(m, k) && !atomic_load_explicit(&m->kernel->refused, memory_order_relaxed) && (only ? m->kernel == only : still_holds(m)))
+            break;
+    return m;
 }
 
 enum { MEMOS_FREE = 4096, MEMOS_A_KERNEL = 8 };
@@ -210,7 +218,7 @@ static void memo_insert(sett__kernels *ks, const sett__memo_key *k, uint64_t has
     memo *m = ks->memos.count < MEMOS_FREE + MEMOS_A_KERNEL * ks->held ? malloc(sizeof *m + k->user_size) : NULL;
     if (!m)
         return;
-    *m = (memo){.head = k->head, .kernel = kernel, .user_size = k->user_size};
+    *m = (memo){.head = k->head, .kernel = kernel, .holds = k->holds, .user_size = k->user_size};
     memcpy(m->user, k->user, k->user_size);
     if (insert(&ks->memos, hash, m))
         sett_kernel_retain(kernel);
@@ -378,14 +386,18 @@ sett_status sett__kernels_wait(sett__kernels *ks, sett__flight *f, sett_kernel *
 /* ---- the memo ------------------------------------------------------------------------------------------ */
 sett_kernel *sett__memo_get(sett__kernels *ks, const sett__memo_key *k)
 {
-    return sett_kernel_retain(memo_look(ks, sett__memo_hash(k), k));
+    const memo *m = memo_look(ks, sett__memo_hash(k), k, NULL);
+    return m ? sett_kernel_retain(m->kernel) : NULL;
 }
 
 void sett__memo_put(sett__kernels *ks, const sett__memo_key *k, sett_kernel *kernel)
 {
     uint64_t hash = sett__memo_hash(k);
     pthread_mutex_lock(&ks->lock);
-    if (!memo_look(ks, hash, k))
+    memo *old = memo_look(ks, hash, k, kernel); /* of before an unload that took another object */
+    if (old)
+        atomic_store_explicit(&old->holds, k->holds, memory_order_relaxed);
+    else if (!memo_look(ks, hash, k, NULL))
         memo_insert(ks, k, hash, kernel);
     pthread_mutex_unlock(&ks->lock);
 }

@@ -107,9 +107,9 @@ sett_status sett_prepared_struct(sett_prepared *c, int arg, const void *p, size_
 
 static sett_status stage_all(sett_prepared *c, int n, const sett_launch_arg *args, sett_error *err)
 {
-    char takes[400];
+    char takes[SETT__TAKES];
     if (n < 0 || n > c->n_param + c->n_sym || (n && !args))
-        return sett__error(err, SETT_E_BIND, "%s, %d %s given%s", sett__takes_text(c->kernel->plan->sig, c->kernel->plan->name, takes), n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
+        return sett__error(err, SETT_E_BIND, "%s, %d %s given%s", sett__takes_text(c->kernel->plan, takes), n, n == 1 ? "was" : "were", n && !args ? " in an array that is NULL" : "");
     for (int i = 0; i < n; i++) {
         if (args[i].kind == SETT_LAUNCH_ARG_BUF && i < c->n_param)
             sett_prepared_buf(c, i, args[i].u.t);

@@ -198,38 +198,78 @@ static bool build_of(const objects *all, int first, int second, sett__digest *bu
     return ok;
 }
 
+/* ---- what cannot be unloaded ------------------------------------------------------------------------ */
+static bool asks_to_stay(const object *o)
+{
+    for (const ElfW(Dyn) *d = dynamic_of(o); d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_FLAGS_1)
+            return d->d_un.d_val & DF_1_NODELETE;
+    return false;
+}
+
+/* libsett's own object, those that ask for it, the program, which the loader names first, and all that the program needs. Of those that
+ * cannot be told, as of what a preloaded object needs, the answer is no. */
+static bool stays(const objects *all, int own, int its)
+{
+    reached r = {0};
+    bool known = all->all && reach(&r, 0);
+    for (int i = 0; i < r.n && known; i++)
+        known = reach_needed(all, &r, &all->at[r.at[i]]);
+    bool found = its == own || asks_to_stay(&all->at[its]);
+    for (int i = 0; i < r.n && !found; i++)
+        found = r.at[i] == its;
+    return found;
+}
+
 /* ---- once for all functions of an object ------------------------------------------------------------ */
-/* How many objects were unloaded; the same number: what was told of an address still holds. */
 static int count_unloads(struct dl_phdr_info *i, size_t size, void *user)
 {
-    static const size_t least = offsetof(struct dl_phdr_info, dlpi_subs) + sizeof i->dlpi_subs;
-    *(uint64_t *)user = size >= least ? i->dlpi_subs : UINT64_MAX;
+    (void)size;
+    *(uint64_t *)user = i->dlpi_subs;
     return 1;
+}
+
+uint64_t sett__unloads(void)
+{
+    uint64_t n = 0;
+    dl_iterate_phdr(count_unloads, &n);
+    return n;
+}
+
+/* Tells of the object that has this address, if the last one was another, or may lie there no more. */
+static void look_at(sett__identity *last, uintptr_t address)
+{
+    const uint64_t unloads = sett__unloads();
+    if (last->unloads == unloads && last->from <= address && address <= last->to)
+        return;
+    union {
+        uint64_t (*function)(void);
+        uintptr_t address;
+    } ours = {sett__unloads};
+    objects *all = malloc(sizeof *all);
+    *last = (sett__identity){.from = 1, .unloads = unloads};
+    if (!all)
+        return;
+    all->n = 0, all->all = true;
+    dl_iterate_phdr(add_object, all);
+    const int own = by_address(all, ours.address), its = by_address(all, address);
+    if (its >= 0)
+        *last = (sett__identity){.from = all->at[its].from, .to = all->at[its].to, .base = all->at[its].base, .unloads = unloads, .stays = stays(all, own, its)};
+    last->known = own >= 0 && its >= 0 && build_of(all, own, its, &last->build);
+    free(all);
 }
 
 bool sett__identity_of(sett__identity *last, const void *function, sett__digest *build, uint64_t *offset)
 {
     const uintptr_t address = (uintptr_t)function;
-    uint64_t unloads = UINT64_MAX;
-    dl_iterate_phdr(count_unloads, &unloads);
-    if (last->unloads != unloads || unloads == UINT64_MAX || address < last->from || address > last->to) {
-        union {
-            bool (*function)(sett__identity *, const void *, sett__digest *, uint64_t *);
-            uintptr_t address;
-        } ours = {sett__identity_of};
-        objects *all = malloc(sizeof *all);
-        *last = (sett__identity){0};
-        if (!all)
-            return false;
-        all->n = 0, all->all = true;
-        dl_iterate_phdr(add_object, all);
-        const int own = by_address(all, ours.address), its = by_address(all, address);
-        if (its >= 0)
-            *last = (sett__identity){.from = all->at[its].from, .to = all->at[its].to, .base = all->at[its].base, .unloads = unloads};
-        last->known = own >= 0 && its >= 0 && build_of(all, own, its, &last->build);
-        free(all);
-    }
+    look_at(last, address);
     *build = last->build;
     *offset = address - last->base;
     return last->known;
+}
+
+uint64_t sett__code_holds(sett__identity *last, const void *function)
+{
+    look_at(last, (uintptr_t)function);
+    return last->stays ? SETT__ALWAYS : last->unloads;
 }

@@ -79,12 +79,17 @@ bool sett__beside(const char *name, char *path, size_t size);
 typedef struct sett__identity { /* what was told last, zeros at first; callers take turns */
     uintptr_t from, to, base; /* of the object */
     uint64_t unloads;
-    bool known;
+    bool known, stays; /* stays: it cannot be unloaded while sett runs */
     sett__digest build;
 } sett__identity;
 /* The build of all that the function may run (libsett, its own object, those that this one needs), and where it lies in its object: two
  * processes that have the same of both have the same function. False: it cannot be told. */
 bool sett__identity_of(sett__identity *last, const void *function, sett__digest *build, uint64_t *offset);
+/* How long an address stands for the same code: SETT__ALWAYS, or until sett__unloads is another number, as what lies in an object that was
+ * unloaded may be followed there by anything. */
+#define SETT__ALWAYS UINT64_MAX
+uint64_t sett__code_holds(sett__identity *last, const void *function);
+uint64_t sett__unloads(void); /* how many objects this process has unloaded; some 15 ns, and a lock of the loader */
 /* ---- file.c: files that a caller names; no call waits for one ----------------------------------------- */
 const char *sett__file_kind(mode_t); /* "a folder", "a FIFO" */
 int sett__file_open(const char *path, sett_error *); /* opens a regular file, O_RDONLY; -1: the error says why not */

@@ -58,16 +58,15 @@ int sett_family_words(const sett_family *f, const char *param, char *buf, size_t
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
-static bool fits(int64_t v, size_t bytes)
+static bool fits(int64_t v, const sett_family_param *p)
 {
-    int64_t most = bytes < 8 ? ((int64_t)1 << (8 * bytes)) - 1 : INT64_MAX,
-            least = bytes < 8 ? -(most / 2) - 1 : INT64_MIN;
-    return v >= least && v <= most;
+    const int64_t half = p->bytes < 8 ? (int64_t)1 << (8 * p->bytes - 1) : 0;
+    return !half || (v >= -half && v < (p->is_signed ? half : 2 * half));
 }
 
 static sett_status add_value(reader *r, sett__warm_axis *a, int64_t integer, double number, const char *text)
 {
-    if (!a->param->floating && !fits(integer, a->param->bytes))
+    if (!a->param->floating && !fits(integer, a->param))
         return refuse(r, SETT_E_PARSE, "%s: %s does not fit into %zu bytes", a->param->name, text, a->param->bytes);
     if (a->n == SETT__WARM_POINTS)
         return refuse(r, SETT_E_LIMIT, "%s has more than %d values", a->param->name, SETT__WARM_POINTS);

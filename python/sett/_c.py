@@ -134,7 +134,7 @@ ParamInfo = struct(
     ("size", SIZE), ("name", STR), ("dtype", INT), ("rank", INT), ("scalar", BOOL), ("read", BOOL), ("written", BOOL), ("bytes", C.c_uint32),
     ("extent", C.c_int64 * 8),
 )
-FamilyParam = struct("sett_family_param", ("name", STR), ("offset", SIZE), ("bytes", SIZE), ("floating", BOOL), ("number", BOOL))
+FamilyParam = struct("sett_family_param", ("name", STR), ("offset", SIZE), ("bytes", SIZE), ("floating", BOOL), ("number", BOOL), ("is_signed", BOOL))
 WANTED = C.CFUNCTYPE(BOOL, P)
 CHOOSE = C.CFUNCTYPE(INT, P, P, STR, P)
 CFamily = struct(

@@ -121,7 +121,7 @@ class Family:
             except (TypeError, ValueError):
                 raise Error(Status.E_DTYPE, f"{self.name}: option {name} is a floating number, {value!r} is none") from None
         n = self._integer(name, value, p.number)
-        if not -(1 << (8 * p.bytes - 1)) <= n < 1 << (8 * p.bytes):
+        if not -(1 << (8 * p.bytes - 1)) <= n < 1 << (8 * p.bytes - p.is_signed):
             raise Error(Status.E_RANGE, f"{self.name}: {name} = {n} does not fit {p.bytes} bytes")
         return (n & ((1 << (8 * p.bytes)) - 1)).to_bytes(p.bytes, "little")
 

@@ -72,12 +72,13 @@ def _rows(name: str, tensor: Any, ld: str, values: Dict[str, Any], kinds: str = 
     if isinstance(tensor, (list, tuple)):
         if not tensor or values.setdefault("batch", len(tensor)) != len(tensor) or not values.setdefault("pointer_array", 1):
             raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is a list of {len(tensor)} tensors: all operands are lists then, of as many tensors of two modes")
+        ranks = [len(_fast.shape_of(one, f"{name}[{i}]")[1]) for i, one in enumerate(tensor)]
+        if any(rank != 2 for rank in ranks):
+            raise Error(Status.E_RANK, f"sett.Product.of: {name} is a list of tensors of {next(r for r in ranks if r != 2)} modes: rows and columns")
         tensor = tensor[0]
-        if len(_fast.shape_of(tensor)[1]) != 2:
-            raise Error(Status.E_RANK, f"sett.Product.of: {name} is a list of tensors of {len(_fast.shape_of(tensor)[1])} modes: rows and columns")
     elif values.setdefault("pointer_array", 0):
         raise Error(Status.E_SHAPE, f"sett.Product.of: {name} is no list, and a is one: all operands are lists then")
-    dtype, shape, stride, device = _fast.shape_of(tensor)
+    dtype, shape, stride, device = _fast.shape_of(tensor, name)
     if len(shape) not in (2, 3):
         raise Error(Status.E_RANK, f"sett.Product.of: {name} has {len(shape)} modes: rows and columns, and before them those of a batch")
     rows, cols = shape[-2:]
@@ -133,7 +134,8 @@ class Product(_fast.Product):
         """The product of tensors that lie as these do: N, K, types, strides, batch and device are theirs; of a only the number of rows may differ.
         out, r: without them their rows lie beside each other. problem: the rest, as scaled=1."""
         values: Dict[str, Any] = {}
-        of_b, shape, *_ = _fast.shape_of(b[0] if isinstance(b, (list, tuple)) and b else b)
+        listed_b = isinstance(b, (list, tuple)) and len(b) > 0
+        of_b, shape, *_ = _fast.shape_of(b[0] if listed_b else b, "b[0]" if listed_b else "b")
         if any(problem.get(name) is not None for name in ("b", "sw", "group", "zeros")) or (len(shape) == 1 and of_b == _c.DTYPES["u8"]):
             raise Error(Status.E_ARGUMENT, "sett.Product.of: packed weights do not say N and K: sett.Product(n, k, dtype, b=..., group=..., zeros=...) takes them, with b and sw of sett.pack_weights")
         for name in ("sa", "sb", "bias", "aux", "s", "qs", "amax", "offsets", "counts", "row_sum", "column_sum", "row_max", "column_max", "sd"):

@@ -133,6 +133,7 @@ class Errors(Case):
             (lambda: e.warm("x", progress=3), Status.E_ARGUMENT, "progress is 3, which is no function"),
             (lambda: e.compile(scale, target="cpu", threads=48), Status.E_ARGUMENT, "scale does not exist with threads=48"),
             (lambda: e.compile(scale, target="cpu", small=1 << 16), Status.E_RANGE, "scale: small = 65536 does not fit 2 bytes"),
+            (lambda: e.compile(scale, target="cpu", threads=(1 << 31) + 5), Status.E_RANGE, "scale: threads = 2147483653 does not fit 4 bytes"),
             (lambda: e.compile(scale, target="cpu", dtype="f31"), Status.E_DTYPE, "scale: option dtype is an integer or an element type, 'f31' is neither: i1, i8"),
             *((lambda v=v: e.compile(scale, target="cpu", threads=v), Status.E_DTYPE, f"scale: option threads is an integer, {v!r} is none")
                 for v in (10.5, 3.0, None, "x", "f32", b"f32", np.float32, [])),

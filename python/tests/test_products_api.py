@@ -457,6 +457,8 @@ class Results(Case):
         self.assertEqual([q.problem[name] for name in ("lda", "batch", "pointer_array")], [64, 3, 1])
         q(wide, b, out)
         self.same(out[1], exact(wide[1], b1))
+        nothing = given[1].copy()
+        nothing[1] = 0
         for status, call, text in (
             (Status.E_BIND, lambda: p(*given[:3], bias=bias), "a: it is an array of addresses, which do not say the rows: m is given"),
             (Status.E_BIND, lambda: p(a, b, bias=bias), "out: it is missing: with pointer_array=1 the call makes none"),
@@ -465,14 +467,29 @@ class Results(Case):
             (Status.E_SHAPE, lambda: p(a, b, [out[0], out[1][:4], out[2]], bias=bias), "out[1]: it is 4 x 24, and the product takes 5 x 24"),
             (Status.E_SHAPE, lambda: p(a, b, out, bias=[some(24), some(24), some(20)]), "bias[2]: it takes 24 elements beside each other"),
             (Status.E_DTYPE, lambda: p(a, b, out, bias=bias[0]), "bias: it is of f16, and pointer_array=1: addresses are of u64 or i64, as Product.pointers makes them"),
-            (Status.E_SHAPE, lambda: p(a, given[1][:2], out, bias=bias), "b: it takes batch, 3, addresses beside each other"),
+            (Status.E_SHAPE, lambda: p(a, given[1][:2], out, bias=bias), "b: it has 2 addresses, and the product takes batch, 3"),
+            (Status.E_SHAPE, lambda: p(a, np.repeat(given[1], 2)[::2], out, bias=bias), "b: its addresses lie 2 elements apart, and the product takes them beside each other"),
+            (Status.E_SHAPE, lambda: p(a, given[1][None], out, bias=bias), "b: it has 2 modes, and the product takes one of batch, 3, addresses beside each other"),
+            (Status.E_DTYPE, lambda: p(some(3, 5, 32), b, out, bias=bias), "a: it is of f16, and pointer_array=1: addresses are of u64 or i64, as Product.pointers makes them of a list of tensors; of a tensor of 3 modes list(...) is one"),
+            (Status.E_DTYPE, lambda: p(a, some(3, 24, 32), out, bias=bias), "b: it is of f16, and pointer_array=1: addresses are"),
+            (Status.E_BIND, lambda: p([a[0], None, a[2]], b, out, bias=bias), "a[1]: it is None, and no tensor"),
+            (Status.E_BIND, lambda: p(a, b, [5, *out[1:]], bias=bias), "out[0]: it is 5, and no tensor"),
+            (Status.E_BIND, lambda: p(a, b, out, bias=[*bias[:2], 1.5]), "bias[2]: it is 1.5, and no tensor"),
+            (Status.E_BIND, lambda: p.pointers("b", [b0, "x", b1]), "b[1]: it is a str, and no tensor"),
+            (Status.E_ARGUMENT, lambda: p(*given[:3], bias=given[3], m=-7), "sett.Product: m is -7: from 0 to 9, the product's max_m"),
+            (Status.E_ARGUMENT, lambda: p(a, b, out, bias=bias, m=-7), "sett.Product: m is -7: from 0 to 9, the product's max_m"),
+            (Status.E_ARGUMENT, lambda: p.pointers("a", a, -7), "sett.Product.pointers: m is -7: from 0 to 9, the product's max_m"),
+            (Status.E_ARGUMENT, lambda: product(24, 32)(a[0], b0, m=-7), "sett.Product: m is -7: from 0 to"),
+            (Status.E_ARGUMENT, lambda: p(given[0], nothing, given[2], bias=given[3], m=2), "sett_product_run: .b[1] is NULL: .pointer_array is 1, and it is the address of what product 1 has"),
+            (Status.E_BIND, lambda: sett.Product.of([a[0], None, a[2]], b, engine=engine()), "sett.Product: a[1]: it is None, and no tensor"),
+            (Status.E_BIND, lambda: sett.Product.of(a, [5, b0, b1], engine=engine()), "sett.Product: b[0]: it is 5, and no tensor"),
             (Status.E_SHAPE, lambda: p(*given[:2], out, bias=bias, m=6), "out[0]: it is 5 x 24, and the product takes 6 x 24"),
-            (Status.E_SHAPE, lambda: p(*given[:3], bias=given[3], m=10), "a: it has 10 rows, and the product is for at most 9, its max_m"),
+            (Status.E_ARGUMENT, lambda: p(*given[:3], bias=given[3], m=10), "sett.Product: m is 10: from 0 to 9, the product's max_m"),
             (Status.E_ALIGN, lambda: p.pointers("b", [some(24 * 32 + 1)[1:].reshape(24, 32)] * 3), "which is not a multiple of align, 16"),
             (Status.E_ARGUMENT, lambda: p.pointers("qs", a), "Product.pointers: qs is no operand that each product has"),
             (Status.E_ARGUMENT, lambda: product(24, 32).pointers("a", a), "Product.pointers: the product is without pointer_array=1"),
             (Status.E_BIND, lambda: product(24, 32)(a[0], b0, m=5), "a: its rows are M: m is of pointer_array=1"),
-            (Status.E_BIND, lambda: product(24, 32)(a, b), "a: list is neither a tensor nor a number"),
+            (Status.E_BIND, lambda: product(24, 32)(a, b), "a: it is a list, and no tensor"),
             (Status.E_SHAPE, lambda: sett.Product.of(a, b0, engine=engine()), "of: b is no list, and a is one"),
             (Status.E_SHAPE, lambda: sett.Product.of(a, b[:2], engine=engine()), "of: b is a list of 2 tensors: all operands are lists then, of as many tensors"),
             (Status.E_SHAPE, lambda: sett.Product.of(a[0], b, engine=engine()), "of: b is a list of 3 tensors: all operands are lists then"),
@@ -609,6 +626,11 @@ class Refused(Case):
         ):
             with self.subTest(options), self.refused(Status.E_ARGUMENT, text):
                 product(48, 64, **options)
+        for given in ((1 << 31) + 5, -(1 << 31) - 1, 1 << 33, 1 << 70):
+            with self.refused(Status.E_RANGE, f"product: n = {given} does not fit 4 bytes"):
+                product(given, 64)
+        with self.refused(Status.E_RANGE, f"product: lda = {1 << 63} does not fit 8 bytes"):
+            product(48, 64, lda=1 << 63)
         with self.refused(Status.E_DTYPE, "product: option n is an integer"):
             product("many", 64)
         with self.refused(Status.E_NO_DEVICE):
@@ -636,7 +658,7 @@ class Refused(Case):
             (Status.E_SHAPE, (some(201, 64), b), {}, "a: it has 201 rows, and the product is for at most 200, its max_m"),
             (Status.E_BIND, (a, b, out, out), {}, "r: it is given, and the product is without residual=1"),
             (Status.E_BIND, (a, b), {"sa": out}, "sa: it is given, and the product is without scaled=1"),
-            (Status.E_BIND, (a, 3), {}, "b: it is no tensor"),
+            (Status.E_BIND, (a, 3), {}, "b: it is 3, and no tensor"),
             (Status.E_BIND, (None, b), {}, "a and b are tensors"),
             (Status.E_BIND, (sett.view(a, "f16"), b), {}, "out is needed: a is a sett.View, and only of PyTorch, NumPy and CuPy is one made"),
         ):

@@ -61,23 +61,63 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-/* "k takes 2 arguments (X, a)" */
-static const char *takes_text(const binder *bd, char buf[400])
+/* Those before the symbols that the launch computes. */
+static uint32_t given_symbols(const sett__sig *sig)
+{
+    return sig->n_sym - sig->n_derived;
+}
+
+/* "M, N, K" of the first n symbols. */
+static const char *symbol_names(const sett__sig *sig, uint32_t n, char buf[300])
+{
+    size_t at = 0;
+    for (uint32_t s = 0; s < n; s++) {
+        const bool room = at < 300 - 70 || s + 1 == n;
+        at += (size_t)snprintf(buf + at, 300 - at, "%s%.60s", s ? ", " : "", room ? sig->sym[s].name : "...");
+        s = room ? s : n;
+    }
+    return buf;
+}
+
+/* Is a mode of a buffer that symbol, in its extent or stride? */
+static bool a_mode_is(const sett__sig *sig, uint32_t s)
+{
+    for (uint32_t i = 0; i < sig->n_param; i++)
+        for (uint32_t j = 0; j < sig->param[i].n_leaf && !sig->param[i].scalar; j++) {
+            const sett__leaf *all = &sig->leaf[sig->param[i].leaf], *l = &all[j];
+            const bool alone = (!j || l[-1].mode != l->mode) && (j + 1 == sig->param[i].n_leaf || l[1].mode != l->mode);
+            const sett__expr of[] = {l->extent, l->stride};
+            for (int k = 0; k < 2 && alone; k++)
+                if (of[k].count == 1 && sig->code[of[k].first].code == SETT__X_SYM && sig->code[of[k].first].imm == s)
+                    return true;
+        }
+    return false;
+}
+
+/* "k takes 2 arguments (X, a) and 1 number behind them (N)" */
+enum { TAKES = 800 };
+static const char *takes_text(const binder *bd, char buf[TAKES])
 {
     int n = (int)bd->sig->n_param;
-    size_t at = (size_t)snprintf(buf, 400, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", bd->name, n, plural(n));
+    char names[300];
+    uint32_t numbers = 0;
+    size_t at = (size_t)snprintf(buf, TAKES, n ? "%.100s takes %d argument%s (" : "%.100s takes no arguments", bd->name, n, plural(n));
     for (int i = 0; i < n; i++) {
         bool room = at < 400 - 70 || i + 1 == n;
-        at += (size_t)snprintf(buf + at, 400 - at, "%s%.60s", i ? ", " : "", room ? bd->sig->param[i].name : "...");
+        at += (size_t)snprintf(buf + at, TAKES - at, "%s%.60s", i ? ", " : "", room ? bd->sig->param[i].name : "...");
         i = room ? i : n;
     }
-    snprintf(buf + at, 400 - at, "%s", n ? ")" : "");
+    at += (size_t)snprintf(buf + at, TAKES - at, "%s", n ? ")" : "");
+    for (uint32_t s = 0; s < given_symbols(bd->sig); s++)
+        numbers = a_mode_is(bd->sig, s) ? numbers : s + 1;
+    if (numbers)
+        snprintf(buf + at, TAKES - at, " and %u number%s behind them (%s)", (unsigned)numbers, plural((int)numbers), symbol_names(bd->sig, numbers, names));
     return buf;
 }
 
 static sett_status wrong_count(const binder *bd)
 {
-    char takes[400];
+    char takes[TAKES];
     return REFUSE(bd, SETT_E_BIND, "%s, %d %s given", takes_text(bd, takes), bd->n, bd->n == 1 ? "was" : "were");
 }
 
@@ -183,12 +223,6 @@ static sett_status check_scalar(binder *bd, uint32_t i)
     return SETT_OK;
 }
 
-/* Those before the symbols that the launch computes. */
-static uint32_t given_symbols(const sett__sig *sig)
-{
-    return sig->n_sym - sig->n_derived;
-}
-
 static sett_status check_arguments(binder *bd)
 {
     const sett__sig *sig = bd->sig;
@@ -261,18 +295,18 @@ static void bind_strides(binder *bd, bool ignored)
 /* Values follow the arguments in the order of the symbols, so that those before it are given too. */
 static sett_status no_symbol(const binder *bd, uint32_t i)
 {
-    char names[300] = "";
-    size_t at = 0;
-    for (uint32_t s = 0; s <= i && at < sizeof names - 70; s++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%.60s", s ? ", " : "", bd->sig->sym[s].name);
+    char names[300];
+    uint32_t n = i + 1;
+    for (uint32_t s = n; s < given_symbols(bd->sig); s++)
+        n = a_mode_is(bd->sig, s) ? n : s + 1;
     return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
-        bd->sig->sym[i].name, i ? names : "it", i ? "integers" : "an integer");
+        bd->sig->sym[i].name, n > 1 ? symbol_names(bd->sig, n, names) : "it", n > 1 ? "integers" : "an integer");
 }
 
 /* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */
 static sett_status given_twice(const binder *bd, uint32_t s)
 {
-    char place[160], takes[400];
+    char place[160], takes[TAKES];
     int given = (int)bd->sig->n_param;
     int64_t value = bd->arg[given + s].u.i;
     bool too_many = true;

@@ -393,6 +393,33 @@ START_TEST(refused_at_the_launch)
 }
 END_TEST
 
+/* Launched by hand, arrays of pointers give L alone: the rest is numbers, all of which are named at once. */
+START_TEST(pointers_at_the_launch)
+{
+    const sett_gemm_mma_options o = {.size = sizeof o, .dtype = SETT_BF16, .batched = 1, .pointer_array = 1};
+    uint64_t at[2] = {4096, 4096};
+    sett_kernel *k = compiled(sett_gemm_mma, &o);
+    sett_buf P[3] = {sett_buf_1d(at, SETT_U64, 2), sett_buf_1d(at, SETT_U64, 2), sett_buf_1d(at, SETT_U64, 2)};
+    const struct {
+        int n;
+        int64_t l;
+        const char *text;
+    } of[] = {{3, 2, "gemm_mma: no argument gives M a value: append M, N, K, L, LA, LB, LC to the launch as integers"},
+        {7, 2, "gemm_mma: no argument gives LA a value: append M, N, K, L, LA, LB, LC to the launch as integers"},
+        {2, 2, "gemm_mma takes 3 arguments (A, B, C) and 7 numbers behind them (M, N, K, L, LA, LB, LC), 2 were given"},
+        {11, 2, "gemm_mma takes 3 arguments (A, B, C) and 7 numbers behind them (M, N, K, L, LA, LB, LC), 11 were given"},
+        {10, 3, "gemm_mma: L = 3 was given, A mode 0 gives 2"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        sett_launch_arg arg[11];
+        for (int j = 0; j < 11; j++)
+            arg[j] = j < 3 ? sett_launch_arg_buf(&P[j]) : sett_launch_arg_int(j == 6 ? of[i].l : 8);
+        ck_assert_int_eq(sett_launch_n(k, r.stream, of[i].n, arg, &err), SETT_E_BIND);
+        ck_assert_str_eq(err.text, of[i].text);
+    }
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- targets ------------------------------------------------------------------------------------------------------------- */
 /* It assembles, keeps all in registers, and what has no such instruction is told by name. */
 static void check_target(sett_engine *e, const sett_gemm_mma_options *o, const char *target, const char *holds)
@@ -492,6 +519,7 @@ Suite *gemm_mma_suite(void)
     tcase_add_test(t, an_epilogue_gives_nothing);
     tcase_add_loop_test(t, refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, refused_at_the_launch);
+    tcase_add_test(t, pointers_at_the_launch);
     tcase_add_loop_test(t, targets, 0, sizeof lowered / sizeof *lowered);
     tcase_add_test(t, a_choice);
     suite_add_tcase(s, t);

@@ -475,7 +475,7 @@ START_TEST(wrong_calls)
     FAILS(sett_graph_add(p, h.axpy, NULL, &err, &h.A, &few, 1), SETT_E_SHAPE, "call 1: axpy: Y mode 0 is 5, X mode 0 gives N = 200");
     FAILS(sett_graph_add(p, h.clamped, NULL, &err, "v", "w", SETT_STRUCT(h.was), 1, (sett_launch_arg){0}, 2), SETT_E_SHAPE,
         "call 1: clamped: bounds is a struct of 8 bytes, the one given has 800 (argument 2)");
-    FAILS(sett_graph_add(p, h.clamped, NULL, &err, "v", "w", "k", 1, 2.5, "n"), SETT_E_BIND, "call 1: clamped takes 4 arguments (X, Y, bounds, scale), 6 were given");
+    FAILS(sett_graph_add(p, h.clamped, NULL, &err, "v", "w", "k", 1, 2.5, "n"), SETT_E_BIND, "call 1: clamped takes 4 arguments (X, Y, bounds, scale) and 2 numbers behind them (N, count), 6 were given");
     FAILS(sett_graph_add_n(p, h.rows, NULL, 2, (const sett_launch_arg[]){sett_launch_arg_name("v"), sett_launch_arg_buf(&h.A)}, &err), SETT_E_SHAPE,
         "call 1: rows: Y mode 0 is 200, the kernel was made for 8");
     ck_assert(info_of(p).calls == 1 && info_of(p).arguments == 3 && sett_graph_argument(p, "v") == -1);

@@ -414,16 +414,18 @@ START_TEST(wrong_addresses)
     if (r.stream.device != SETT_CPU)
         return;
     sett_product *plan = prepare(&p, 4);
-    const uint64_t right[] = {(uintptr_t)some, (uintptr_t)some}, out[] = {(uintptr_t)(some + 2 * N * K), (uintptr_t)(some + 3 * N * K)}, null[] = {(uintptr_t)some, 0}, odd[] = {(uintptr_t)some, (uintptr_t)(some + 1)};
+    const uint64_t right[] = {(uintptr_t)some, (uintptr_t)some}, out[] = {(uintptr_t)(some + 2 * N * K), (uintptr_t)(some + 3 * N * K)}, null[] = {(uintptr_t)some, 0}, low[] = {(uintptr_t)some, 64}, odd[] = {(uintptr_t)some, (uintptr_t)(some + 1)};
     const sett_product_operands good = {.size = sizeof good, .a = right, .b = right, .d = (void *)(uintptr_t)out}, no_a = {.size = sizeof good, .b = right, .d = (void *)(uintptr_t)out},
-                                null_b = {.size = sizeof good, .a = right, .b = null, .d = (void *)(uintptr_t)out}, odd_a = {.size = sizeof good, .a = odd, .b = right, .d = (void *)(uintptr_t)out};
+                                null_b = {.size = sizeof good, .a = right, .b = null, .d = (void *)(uintptr_t)out}, low_b = {.size = sizeof good, .a = right, .b = low, .d = (void *)(uintptr_t)out}, odd_a = {.size = sizeof good, .a = odd, .b = right, .d = (void *)(uintptr_t)out};
     run_plan(plan, 4, &good);
     ck_assert_int_eq(sett_product_run(plan, 4, &no_a, NULL, 0, r.stream, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_product_run: .a is NULL");
-    ck_assert_int_eq(sett_product_run(plan, 4, &null_b, NULL, 0, r.stream, &err), SETT_E_FAULT);
-    ck_assert_msg(strstr(err.text, "global memory: 0x0 is no address of it") != NULL, "%s", err.text);
+    ck_assert_int_eq(sett_product_run(plan, 4, &null_b, NULL, 0, r.stream, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_product_run: .b[1] is NULL: .pointer_array is 1, and it is the address of what product 1 has");
+    ck_assert_int_eq(sett_product_run(plan, 4, &low_b, NULL, 0, r.stream, &err), SETT_E_FAULT);
+    ck_assert_msg(strstr(err.text, "global memory that B points to: 0x40 is no address of it") != NULL, "%s", err.text);
     ck_assert_int_eq(sett_product_run(plan, 4, &odd_a, NULL, 0, r.stream, &err), SETT_E_FAULT);
-    ck_assert_msg(strstr(err.text, "which is not a multiple of the 16 that gmem promises") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "global memory that A points to: it begins at 0x") && strstr(err.text, "which is not a multiple of the 16 that gmem promises"), "%s", err.text);
     sett_product_free(plan);
 }
 END_TEST

@@ -133,7 +133,7 @@ START_TEST(memo_places)
             const float pair[2] = {1, (float)i}, first[2] = {(float)i, 1};
             const int32_t shifted[3] = {7, i << 16, 7};
             const void *const user[KINDS] = {&number, &high, &d, pair, first, shifted};
-            const sett__memo_key key = {{42, 3, 7}, user[kind], kind == KINDS - 1 ? sizeof shifted : 8};
+            const sett__memo_key key = {{42, 3, 7}, user[kind], kind == KINDS - 1 ? sizeof shifted : 8, SETT__ALWAYS};
             bool *at = &taken[sett__memo_hash(&key) % PLACES];
             n += !*at;
             *at = true;
@@ -154,7 +154,7 @@ START_TEST(ways_of_one)
         for (uint64_t i = 0; i < KERNELS; i++) {
             const sett__digest d = digest_of(i, false);
             const uint64_t user[2] = {i, way}, none[2] = {i, WAYS};
-            const sett__memo_key key = {{1, 0, way % 2}, user, sizeof user}, no = {{1, 0, way % 2}, none, sizeof none};
+            const sett__memo_key key = {{1, 0, way % 2}, user, sizeof user, SETT__ALWAYS}, no = {{1, 0, way % 2}, none, sizeof none, SETT__ALWAYS};
             if (!way)
                 k[i] = make(&r, &d);
             sett__memo_put(r.ks, &key, k[i]);
@@ -162,7 +162,7 @@ START_TEST(ways_of_one)
         }
     for (uint64_t n = 0; n < KERNELS * WAYS; n++) {
         const uint64_t user[2] = {n / WAYS, n % WAYS};
-        const sett__memo_key key = {{1, 0, n % WAYS % 2}, user, sizeof user};
+        const sett__memo_key key = {{1, 0, n % WAYS % 2}, user, sizeof user, SETT__ALWAYS};
         ck_assert_ptr_eq(sett__memo_get(r.ks, &key), k[n / WAYS]);
     }
     finish(&r);
@@ -180,7 +180,7 @@ START_TEST(memos_end)
     land(&r, k);
     int found = 0;
     for (uint64_t i = 0; i < TRIES; i++) {
-        const sett__memo_key key = {{1, 0, 0}, &i, sizeof i};
+        const sett__memo_key key = {{1, 0, 0}, &i, sizeof i, SETT__ALWAYS};
         sett__memo_put(r.ks, &key, k);
         sett_kernel *got = sett__memo_get(r.ks, &key);
         found += got == k;
@@ -202,7 +202,7 @@ static sett__memo_key asked(uint64_t i, unsigned char user[USER])
     memset(user, 7, USER);
     if (size)
         user[size - 1] = (unsigned char)(i % 2);
-    return (sett__memo_key){{i / 21, i / 63 % 2, i % 3}, user, size};
+    return (sett__memo_key){{i / 21, i / 63 % 2, i % 3}, user, size, SETT__ALWAYS};
 }
 
 /* What was asked with first has the answer, all of it counts, and a refused kernel's place is its heir's. */
@@ -262,7 +262,7 @@ static void *read_all(void *user)
         for (int n = 0; n < 200 && there; n++) {
             m->seed ^= m->seed << 13, m->seed ^= m->seed >> 7, m->seed ^= m->seed << 17;
             uint64_t i = m->seed % (uint64_t)there;
-            const sett__memo_key key = {{i, 0, 0}, &i, sizeof i}, none = {{i, 1, 0}, &i, sizeof i};
+            const sett__memo_key key = {{i, 0, 0}, &i, sizeof i, SETT__ALWAYS}, none = {{i, 1, 0}, &i, sizeof i, SETT__ALWAYS};
             const sett__digest d = digest_of(i, false), no = digest_of(i + MEMOS, false);
             if (sett__memo_get(m->r->ks, &key) != m->all[i] || sett__kernels_peek(m->r->ks, &d) != m->all[i])
                 m->wrong = "what was put is not found";
@@ -287,7 +287,7 @@ START_TEST(while_it_grows)
         ck_assert_int_eq(pthread_create(&id[i], NULL, read_all, &m[i]), 0);
     }
     for (uint64_t i = 0; i < MEMOS; i++) {
-        const sett__memo_key key = {{i, 0, 0}, &i, sizeof i};
+        const sett__memo_key key = {{i, 0, 0}, &i, sizeof i, SETT__ALWAYS};
         const sett__digest d = digest_of(i, false);
         all[i] = make(&r, &d);
         land(&r, all[i]);

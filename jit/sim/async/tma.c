@@ -91,7 +91,7 @@ static const unsigned char *map_bytes(sett__core *c, const sett__warp *w, const 
     snprintf(verb, sizeof verb, "%s: a map in", sett__form_text(c, i));
     if (address % SETT__MAP_ALIGN)
         sett__fault(c, w, lane, i->op, "%s: a map lies at a multiple of 64, not at 0x%llx", sett__form_text(c, i), (unsigned long long)address);
-    else if (sett__check_address(c, w, lane, i->op, verb, address, address, SETT__MAP_BYTES))
+    else if (sett__check_address(c, w, lane, i->op, verb, NULL, address, address, SETT__MAP_BYTES))
         return (const unsigned char *)(uintptr_t)address;
     return NULL;
 }
@@ -177,7 +177,7 @@ static bool check_rows(sett__core *c, const sett__warp *w, const sett__insn *i, 
     char verb[64];
     snprintf(verb, sizeof verb, "%s:", sett__form_text(c, i));
     for (uint32_t r = 0; r < b->rows; r++)
-        if (row_of(b, r, &p, &from, &to) && !sett__check_address(c, w, lane, i->op, verb, b->m.address, (uintptr_t)p, (uint64_t)(to - from) * b->size))
+        if (row_of(b, r, &p, &from, &to) && !sett__check_address(c, w, lane, i->op, verb, NULL, b->m.address, (uintptr_t)p, (uint64_t)(to - from) * b->size))
             return false;
     return true;
 }

@@ -59,14 +59,26 @@ static bool outside(sett__core *c, const sett__warp *w, const sett__aim *s, cons
         (long long)(s->at + (int64_t)s->bytes - 1), (long long)room);
 }
 
+/* "global memory that B points to", of a tensor whose address was loaded from an argument; else "global memory". */
+static const char *memory_of(const sett__core *c, const sett__root *r, char buf[100])
+{
+    const sett__tape *t = c->program->given;
+    const sett__op *address = r ? &t->op[sett__arg(t, &t->op[r->op], 0)] : NULL;
+    const sett__op *from = address && address->code == SETT__LOAD ? &t->op[sett__arg(t, address, 0)] : NULL;
+    const char *name = from && from->code == SETT__PARAM ? t->sig.param[from->imm].name : NULL;
+    snprintf(buf, 100, name ? "global memory that %.60s points to" : "global memory", name);
+    return buf;
+}
+
 /* The allocation around the last address is remembered. What lies in none is taken at its word. */
-bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *verb, uint64_t base, uint64_t address, uint64_t bytes)
+bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *verb, const sett__root *r, uint64_t base, uint64_t address, uint64_t bytes)
 {
     enum { LEAST = 4096 };
+    char memory[100];
     sett__extent *x = &c->around;
     bool freed = false;
     if (address < LEAST || address + bytes < address)
-        return sett__fault(c, w, lane, op, "%s global memory: 0x%llx is no address of it", verb, (unsigned long long)address);
+        return sett__fault(c, w, lane, op, "%s %s: 0x%llx is no address of it", verb, memory_of(c, r, memory), (unsigned long long)address);
     bool known = x->bytes && base - (uintptr_t)x->data < x->bytes;
     known = known || (c->launch->blocks && sett__allocations_around(c->launch->blocks, (const void *)(uintptr_t)base, x, &freed));
     int64_t at = (int64_t)(address - (uintptr_t)x->data), has = (int64_t)x->bytes;
@@ -75,20 +87,21 @@ bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t 
     x->bytes = 0;
     if (!known)
         return true;
-    return sett__fault(c, w, lane, op, "%s global memory: bytes %lld to %lld of %s of %lld%s", verb, (long long)at, (long long)(at + (int64_t)bytes - 1),
+    return sett__fault(c, w, lane, op, "%s %s: bytes %lld to %lld of %s of %lld%s", verb, memory_of(c, r, memory), (long long)at, (long long)(at + (int64_t)bytes - 1),
         freed ? "an allocation that sett_free took back," : "an allocation", (long long)has, freed ? "" : " are outside");
 }
 
 static bool reach_address(sett__core *c, const sett__warp *w, const sett__root *r, sett__aim *s)
 {
     uint64_t base = ((const uint64_t *)sett__at(w, r->from))[s->lane];
+    char memory[100];
     if (base & (r->align - 1))
-        return sett__fault(c, w, s->lane, s->op, "%s global memory: it begins at 0x%llx, which is not a multiple of the %u that gmem promises",
-            s->verb, (unsigned long long)base, r->align);
+        return sett__fault(c, w, s->lane, s->op, "%s %s: it begins at 0x%llx, which is not a multiple of the %u that gmem promises",
+            s->verb, memory_of(c, r, memory), (unsigned long long)base, r->align);
     if (r->bytes && (s->at < 0 || (uint64_t)s->at > r->bytes || s->bytes > r->bytes - (uint64_t)s->at))
-        return outside(c, w, s, "global memory", (int64_t)r->bytes);
+        return outside(c, w, s, memory_of(c, r, memory), (int64_t)r->bytes);
     s->p = (unsigned char *)(uintptr_t)(base + (uint64_t)s->at);
-    return sett__check_address(c, w, s->lane, s->op, s->verb, base, base + (uint64_t)s->at, s->bytes);
+    return sett__check_address(c, w, s->lane, s->op, s->verb, r, base, base + (uint64_t)s->at, s->bytes);
 }
 
 static bool reach_peer(sett__core *c, const sett__warp *w, const sett__root *r, sett__aim *s)

@@ -24,8 +24,8 @@ bool sett__reach(sett__core *, const sett__warp *, sett__aim *); /* false: it ha
 bool sett__form_place(sett__core *, const sett__warp *, const sett__insn *, uint32_t place, int lane, uint64_t bytes, uint64_t align, sett__aim *);
 /* A warp of c->cta touches memory of block `of` of its cluster. False: faulted. */
 bool sett__peer_touched(sett__core *, const sett__warp *, int lane, uint32_t op, sett__cta *of);
-/* Are so many bytes at an address of global memory in the allocation that `base` lies in? */
-bool sett__check_address(sett__core *, const sett__warp *, int lane, uint32_t op, const char *verb, uint64_t base, uint64_t address,
+/* Are so many bytes at an address of global memory in the allocation that `base` lies in? The tensor there, for a fault's text, may be NULL. */
+bool sett__check_address(sett__core *, const sett__warp *, int lane, uint32_t op, const char *verb, const sett__root *, uint64_t base, uint64_t address,
     uint64_t bytes);
 static inline sett__ref sett__form_ref(const sett__core *c, const sett__insn *i, uint32_t k)
 {
