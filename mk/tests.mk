@@ -27,7 +27,7 @@ $(B)/test-family-needing.so: | $(B)/test-family.so
 $(UNLOADED): $(B)/test-unloaded-%.so: $(B)/obj/tests/fixture/unloaded-%.o
 $(FAMILIES) $(UNLOADED) $(FAKES) $(B)/preload.so:
 	$(link)
-$(B)/obj/tests/fixture/unloaded-%.o: tests/fixture/unloaded.c
+$(B)/obj/tests/fixture/unloaded-2.o $(B)/obj/tests/fixture/unloaded-3.o: $(B)/obj/tests/fixture/unloaded-%.o: tests/fixture/unloaded.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -DTIMES=$* -MMD -MP -c -o $@ $<
 $(B)/obj/examples/families.o $(B)/obj/tests/fixture/family.o: override CFLAGS += -fvisibility=default

@@ -266,7 +266,8 @@ START_TEST(shared_workspace)
     const bool seen = s == SETT_E_ARGUMENT && strstr(err.text, "and runs that go on at the same time have one each");
     ck_assert_msg(waited || seen, "%d: %s", (int)s, s ? err.text : "every run was done");
     sett_product_free(plan);
-    sett_engine_close(e); /* and what it allocated */
+    sett_free(e, SETT_CPU, workspace), sett_free(e, SETT_CPU, a), sett_free(e, SETT_CPU, b), sett_free(e, SETT_CPU, d);
+    sett_engine_close(e);
 }
 END_TEST
 

@@ -285,6 +285,11 @@ static const struct {
      "  loop {\n    %40 = load i32 %2[255] align 4 volatile\n    %41 = eq i1 %40, %4\n    while %41\n  }\n}\n" DONE OUT("%0"), first},
 };
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ /* many times as slow */
+enum { POLICIES = 10 };
+#else
+enum { POLICIES = 30 };
+#endif
 START_TEST(right_kernels)
 {
     sett__allocations blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -292,7 +297,7 @@ START_TEST(right_kernels)
     char text[4096];
     sett_error e = {0};
     snprintf(text, sizeof text, "%s%s\n", SMALL(""), right[_i].lines);
-    for (int n = 0; n < 30; n++) {
+    for (int n = 0; n < POLICIES; n++) {
         const task t = {.text = text, .grid = {4}, .block = {64}, .cluster = {2}, .data = {words}, .bytes = {WORDS * 4}, .async = policy(n), .threads = 1 + n % 2, .blocks = &blocks};
         for (int i = 0; i < WORDS; i++)
             words[i] = i % 64;
