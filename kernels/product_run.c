@@ -307,7 +307,7 @@ static sett_status check_run(const sett_product *x, int m, const sett_product_op
 static sett_status tell(sett_status s, bool waits, sett_error *err)
 {
     enum { MATRICES = 5 };
-    static const char *const names[][2] = {{"A", "a"}, {"B", "b"}, {"C", "d"}, {"R", "r"}, {"AUX", "aux"}, {"SA", "sa"}, {"SB", "sb"}, {"SW", "sw"}, {"S", "s"}, {"QS", "qs"}, {"BIAS", "bias"}, {"AMAX", "amax"},
+    static const char *const names[][2] = {{"A", "a"}, {"B", "b"}, {"C", "d"}, {"R", "r"}, {"AUX", "aux"}, {"SA", "sa"}, {"SB", "sb"}, {"SW", "sw"}, {"S", "s"}, {"QS", "qs"}, {"SD", "sd"}, {"BIAS", "bias"}, {"AMAX", "amax"},
         {"ROWSUM", "row_sum"}, {"COLSUM", "column_sum"}, {"ROWMAX", "row_max"}, {"COLMAX", "column_max"}, {"OFFSETS", "offsets"}, {"COUNTS", "counts"}};
     if (!s || !err)
         return s;

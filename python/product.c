@@ -314,7 +314,7 @@ static int take_operand(taken *t, int i, PyObject *arg, bool pointers)
 static bool drop_mode(const product *x, taken *t, int i)
 {
     const sett_product_problem *p = &x->p;
-    const bool matrix = i == A || (i == B && !x->packed_bytes) || i == OUT || i == R || i == AUX || (p->block_scales && (i == SA || i == SB)), of_all = i == S || i == QS || (i == AMAX && p->terms.amax == 1);
+    const bool matrix = i == A || (i == B && !x->packed_bytes) || i == OUT || i == R || i == AUX || i == SD || (p->block_scales && (i == SA || i == SB)), of_all = i == S || i == QS || (i == AMAX && p->terms.amax == 1);
     sett_buf *b = &t->buf[i];
     if (p->batch != 1 || p->pointer_array || p->grouped || of_all || b->rank != 2 + matrix || b->shape[0] != 1)
         return false;

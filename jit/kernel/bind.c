@@ -249,8 +249,14 @@ static sett_status no_symbol(const sett__binder *bd, uint32_t i)
 {
     char names[300];
     const uint32_t last = numbers_of(bd->plan), n = last > i ? last : i + 1;
-    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
-        bd->sig->sym[i].name, n > 1 ? symbol_names(bd->sig, n, names) : "it", n > 1 ? "integers" : "an integer");
+    int came = 0;
+    char count[40] = "";
+    for (int k = bd->plan->n_arg; k < bd->n; k++)
+        came += bd->arg[k].kind != 0;
+    if (came)
+        snprintf(count, sizeof count, ", and %d came", came);
+    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s%s", bd->name,
+        bd->sig->sym[i].name, n > 1 ? symbol_names(bd->sig, n, names) : "it", n > 1 ? "integers" : "an integer", count);
 }
 
 /* By what leads to an element? */

@@ -299,8 +299,14 @@ static sett_status no_symbol(const binder *bd, uint32_t i)
     uint32_t n = i + 1;
     for (uint32_t s = n; s < given_symbols(bd->sig); s++)
         n = a_mode_is(bd->sig, s) ? n : s + 1;
-    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s", bd->name,
-        bd->sig->sym[i].name, n > 1 ? symbol_names(bd->sig, n, names) : "it", n > 1 ? "integers" : "an integer");
+    int came = 0;
+    char count[40] = "";
+    for (int k = (int)bd->sig->n_param; k < bd->n; k++)
+        came += bd->arg[k].kind != 0;
+    if (came)
+        snprintf(count, sizeof count, ", and %d came", came);
+    return REFUSE(bd, SETT_E_BIND, "%s: no argument gives %s a value: append %s to the launch as %s%s", bd->name,
+        bd->sig->sym[i].name, n > 1 ? symbol_names(bd->sig, n, names) : "it", n > 1 ? "integers" : "an integer", count);
 }
 
 /* A value for a symbol that a buffer gives: where all that follow the arguments are such, one was given too many. */

@@ -405,7 +405,7 @@ START_TEST(pointers_at_the_launch)
         int64_t l;
         const char *text;
     } of[] = {{3, 2, "gemm_mma: no argument gives M a value: append M, N, K, L, LA, LB, LC to the launch as integers"},
-        {7, 2, "gemm_mma: no argument gives LA a value: append M, N, K, L, LA, LB, LC to the launch as integers"},
+        {7, 2, "gemm_mma: no argument gives LA a value: append M, N, K, L, LA, LB, LC to the launch as integers, and 4 came"},
         {2, 2, "gemm_mma takes 3 arguments (A, B, C) and 7 numbers behind them (M, N, K, L, LA, LB, LC), 2 were given"},
         {11, 2, "gemm_mma takes 3 arguments (A, B, C) and 7 numbers behind them (M, N, K, L, LA, LB, LC), 11 were given"},
         {10, 3, "gemm_mma: L = 3 was given, A mode 0 gives 2"}};

@@ -265,8 +265,10 @@ START_TEST(shared_workspace)
     const bool waited = s == SETT_E_FAULT && strstr(err.text, "sett_product_run: another run has the workspace at the same time, or it was changed") && strstr(err.text, "not done after 1500 ms");
     const bool seen = s == SETT_E_ARGUMENT && strstr(err.text, "and runs that go on at the same time have one each");
     ck_assert_msg(waited || seen, "%d: %s", (int)s, s ? err.text : "every run was done");
+    void *mem[] = {workspace, a, b, d};
+    for (int i = 0; i < 4; i++)
+        sett_free(e, SETT_CPU, mem[i]);
     sett_product_free(plan);
-    sett_free(e, SETT_CPU, workspace), sett_free(e, SETT_CPU, a), sett_free(e, SETT_CPU, b), sett_free(e, SETT_CPU, d);
     sett_engine_close(e);
 }
 END_TEST
