@@ -115,11 +115,11 @@ static double straddle(int64_t bytes)
 /* Cycles of a K tile of m rows, where so many multiprocessors are at work. Boxes of A's rows that lie outside are not loaded. */
 static double k_tile_cycles(const product_facts *f, const struct product_tile *t, int64_t m, double active)
 {
-    const double share = least(active / f->multiprocessors, 1), rows = least(t->bm, (double)m);
-    const double bytes = LINE * (rows * straddle(f->lda) / t->cluster + t->bn * (f->packed_bits ? f->packed_bits / 16.0 : straddle(f->ldb)));
+    const double share = least(active / f->multiprocessors, 1), of_a = straddle(f->lda) / t->cluster, of_b = straddle(f->ldb);
+    const double bytes = LINE * (least(t->bm, (double)m) * of_a + t->bn * (f->packed_bits ? f->packed_bits / 16.0 : of_b));
     const double decode = f->packed_bits ? DECODE * t->bn : 0;
     const double tensor = t->bm * t->bn / 32.0 / TENSOR * (1 + POWER * share), load = bytes * active / f->device->l2;
-    return most(most(most(tensor, decode), load), K_TILE + K_TILE_ROW * (t->bm + t->bn)) + SLOWER * least(tensor, load);
+    return most(most(most(tensor, decode), load), K_TILE + K_TILE_ROW * (t->bm * of_a + t->bn * of_b)) + SLOWER * least(tensor, load);
 }
 
 double sett__product_us(const product_facts *f, const product_way *w, int64_t m)

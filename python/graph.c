@@ -84,13 +84,13 @@ static int graph_traverse(PyObject *o, visitproc visit, void *arg)
 /* Runs that are queued go on. */
 static void end(graph *g)
 {
-    sett_graph *graph = g->graph;
+    sett_graph *old = g->graph;
     slot *slots = g->slot;
     const int n = g->n_slot;
     g->graph = NULL, g->slot = NULL, g->n_slot = 0, g->closed = true;
-    if (graph) { /* a log function may want the lock that this thread holds */
+    if (old) { /* a log function may want the lock that this thread holds */
         Py_BEGIN_ALLOW_THREADS
-        sett_graph_free(graph);
+        sett_graph_free(old);
         Py_END_ALLOW_THREADS
     }
     for (int i = 0; i < n; i++) {
