@@ -77,8 +77,9 @@ static void settle(void *options, choice *c)
     if (*c->why)
         return;
     o->causal |= o->prefix;
-    sett__either(&o->tuning.rows, x->rows);
-    sett__either(&o->tuning.keys, x->keys);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
+    sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
+    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : x->keys);
     sett__either(&o->tuning.stages, x->stages);
     sett__either(&o->tuning.blocks, sett__device_of(90)->multiprocessors);
     check_tile(o, c);

@@ -57,7 +57,7 @@ static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
 /* 2^x. */
 static sett_val *power(const flash *f, sett_val *x)
 {
-    return f->t->o->exact ? sett_exp2(x) : sett_exp2_approx(x);
+    return f->t->o->exact ? sett_exp2(x) : sett_exp2_approx_ftz(x);
 }
 
 /* P = 2^(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. Of a row that has seen no key max is -infinity,
