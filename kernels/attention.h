@@ -4,6 +4,7 @@
 #ifndef ATTENTION_H
 #define ATTENTION_H
 #include "kernels.h"
+#include <stddef.h>
 
 enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WORK_STAGES = 2 };
 /* Named barriers: 1 to 3 are those of each warp group. */
@@ -17,8 +18,9 @@ typedef struct attention_work {
     sett_val *rows, *keys;          /* of the request: M and N */
     sett_val *first_row;            /* of the request, among those of Q */
     sett_val *from, *whole_from, *whole_to, *to;
+    sett_val *shared, *first_key;   /* of the warp that loads: the head of K and V; the request's first key among those of K */
 } attention_work;
-enum { ATTENTION_WORK_INTS = sizeof(attention_work) / sizeof(sett_val *) };
+enum { ATTENTION_WORK_INTS = offsetof(attention_work, shared) / sizeof(sett_val *) }; /* that are told */
 
 typedef struct attention_parts attention_parts;
 
@@ -37,8 +39,10 @@ typedef struct attention_source {
     void (*params)(sett_build *, attention_parts *);
     /* N of a request. */
     sett_val *(*keys)(const attention_parts *, sett_val *request);
-    /* Copies a tile of keys of a head to a stage that it has acquired. first_key: of the request, among those of K; NULL: 0. */
-    void (*load)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *shared, sett_val *tile, sett_pipeline_state *);
+    /* The first of them, among all of K; NULL: it is asked for none. */
+    sett_val *(*first_key)(const attention_parts *, sett_val *request);
+    /* Copies a tile of keys to a stage that was acquired. */
+    void (*load)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *);
 } attention_source;
 extern const attention_source sett__attention_in_order, sett__attention_ragged, sett__attention_paged;
 
@@ -80,6 +84,7 @@ typedef struct attention_scores {
     sett_tensor *crd;                /* (query,key) of its elements, within the tile */
     sett_tensor *columns;            /* the same of the first thread: numbers */
     sett_tensor *first, *last, *own; /* registers, by rows: the keys that are seen, the one beside the query, each less the thread's first column; NULL: not asked for */
+    sett_tensor *slope;              /* of .alibi */
 } attention_scores;
 /* Of a thread's rows: once a tile of queries. */
 void sett__attention_scores_begin(sett_build *, attention_scores *);

@@ -27,14 +27,14 @@ static sett_val *same_keys(const attention_parts *t, sett_val *request)
     return t->N;
 }
 
-static void load_in_order(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *shared, sett_val *tile, sett_pipeline_state *to)
+static void load_in_order(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
 {
     (void)b;
-    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, shared, w->request);
+    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, w->request);
     sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile)), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
-const attention_source sett__attention_in_order = {no_params, same_keys, load_in_order};
+const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order};
 
 static void offset_params(sett_build *b, attention_parts *t)
 {
@@ -46,16 +46,21 @@ static sett_val *keys_between(const attention_parts *t, sett_val *request)
     return sett_sub(sett_at(t->key_offsets, sett_add(request, 1)), sett_at(t->key_offsets, request));
 }
 
-static void load_ragged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *shared, sett_val *tile, sett_pipeline_state *to)
+static sett_val *first_of(const attention_parts *t, sett_val *request)
+{
+    return sett_at(t->key_offsets, request);
+}
+
+static void load_ragged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
 {
     (void)b;
-    sett_val *first = sett_add(sett_at(t->key_offsets, w->request), sett_mul(tile, t->o->tuning.keys));
-    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, shared);
+    sett_val *first = sett_add(w->first_key, sett_mul(tile, t->o->tuning.keys));
+    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared);
     rows = x->across ? sett_domain_offset(rows, 0, first) : sett_domain_offset(rows, first, 0);
     sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0)), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
-const attention_source sett__attention_ragged = {offset_params, keys_between, load_ragged};
+const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
 
 static void page_params(sett_build *b, attention_parts *t)
 {
@@ -69,20 +74,20 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
 }
 
 /* By boxes, each of which lies in one page. Those behind the last key are not loaded, nor is their place in the table read. */
-static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *shared, sett_val *tile, sett_pipeline_state *to)
+static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
 {
     const int page = t->o->page, box = sett__attention_box(t->o);
     for (int i = 0; i < t->o->tuning.keys / box; i++) {
         sett_val *first = sett_add(sett_mul(tile, t->o->tuning.keys), i * box);
         sett_if (b, sett_lt(first, w->keys)) {
             sett_val *number = sett_at(t->table, w->request, sett_floordiv(first, page));
-            sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, shared, number);
+            sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
             sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
         }
     }
 }
 
-const attention_source sett__attention_paged = {page_params, keys_told, load_paged};
+const attention_source sett__attention_paged = {page_params, keys_told, NULL, load_paged};
 
 /* The largest that fills pages and tiles alike. */
 int sett__attention_box(const sett_attention_options *o)
@@ -104,10 +109,10 @@ static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attenti
     return sett_mul(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, sett_mul(tile, keys)), keys), box - 1), box), bytes);
 }
 
-static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *shared, sett_val *tile, sett_pipeline_state *put)
+static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
 {
     sett_producer_acquire_tx(put, bytes_of(b, t, x, w, tile));
-    t->source->load(b, t, x, w, shared, tile, put);
+    t->source->load(b, t, x, w, tile, put);
     sett_pipeline_advance(put);
 }
 
@@ -243,14 +248,15 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
         sett_set(more, sett_to(sett_lt(sett_at(x.request, 0), t->B), SETT_I32), 0);
         sett_if (b, sett_ne(sett_at(more, 0), 0)) {
             attention_work w = work_at(b, t, &x, index);
-            sett_val *shared = sett_value(b, sett_divmod(w.head, group).quotient);
+            w.shared = sett_value(b, sett_divmod(w.head, group).quotient);
+            w.first_key = t->source->first_key ? t->source->first_key(t, w.request) : NULL;
             tell(b, t, work, &w);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
                 sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
-                load_keys(b, t, &t->k, &w, shared, tile, keys);
+                load_keys(b, t, &t->k, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
                     load_query(t, &w, query);
-                load_keys(b, t, &t->v, &w, shared, tile, values);
+                load_keys(b, t, &t->v, &w, tile, values);
             }
             sett_if (b, sett_le(w.to, w.from)) /* as O may come to where Q is */
                 load_query(t, &w, query);

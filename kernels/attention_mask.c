@@ -112,6 +112,8 @@ void sett__attention_scores_begin(sett_build *b, attention_scores *x)
     const attention_parts *t = x->t;
     sett_tensor **const to[] = {&x->first, &x->last, &x->own};
     sett_val *column = sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, 0)), 1));
+    if (t->o->alibi)
+        x->slope = sett_var(b, SETT_F32, sett_mul(sett_at(t->slopes, x->w->head), -sqrt(t->o->d)));
     for (int r = 0; r < 2; r++) {
         sett_val *query = sett_min(sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row), sett_sub(x->w->rows, 1));
         const seen s = seen_by(b, t, x->w, query);
@@ -156,7 +158,7 @@ static sett_val *alibi_score(const attention_scores *x, sett_val *s, sett_val *f
     sett_val *distance = sett_sub(sett_to(sett_sub(sett_load(x->own), first_key), SETT_F32), sett_to(sett_coord_value(x->columns, 1), SETT_F32));
     if (!t->o->causal || t->o->prefix)
         distance = sett_abs(distance);
-    return sett_fma(distance, sett_mul(sett_at(t->slopes, x->w->head), -sqrt(t->o->d)), s);
+    return sett_fma(distance, sett_at(x->slope, 0), s);
 }
 
 static sett_arg own_unit(const attention_parts *t, double factor)
