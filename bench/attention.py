@@ -6,7 +6,8 @@ alone are compared.
     bench/attention.py                          three shapes without masks
     bench/attention.py pack FILE                compiles what the rows of prefill need; without a GPU for sm_90a
     bench/attention.py prefill [ROW,...] [--pack FILE] [--budget SECONDS] [--warm SECONDS]
-                                                causal, windows, ragged batches ... by the protocol of attention_rows.py, from a pack alone"""
+                                                causal, windows, ragged batches ... by the protocol of attention_rows.py, from a pack alone
+    bench/attention.py tiles [...]              the same with other tiles, and other ways to deal them to blocks"""
 
 import argparse
 import os
@@ -62,7 +63,7 @@ def rows(words):
     import attention_rows
 
     p = argparse.ArgumentParser(prog="bench/attention.py")
-    p.add_argument("what", choices=("pack", "prefill"))
+    p.add_argument("what", choices=("pack", "prefill", "tiles"))
     p.add_argument("which", nargs="?", default="", metavar="FILE or ROW,...")
     p.add_argument("--pack", default=os.path.join(tempfile.gettempdir(), "attention.settpack"))
     p.add_argument("--budget", type=float, default=150)
@@ -71,7 +72,7 @@ def rows(words):
     if o.what == "pack":
         attention_rows.write_pack(o.which or o.pack)
     else:
-        attention_rows.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm)
+        attention_rows.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what == "tiles")
 
 
 def main():

@@ -52,7 +52,9 @@ def dense(batch, heads, shared, rows, d, dv):
 
 def ours(engine, *more, **options):
     """more: arguments behind O, or names of the set's."""
-    kernel = engine.compile(sett.kernels.attention, dtype="bf16", no_pdl=1, **options)
+    kernel = engine.compile(sett.kernels.attention, dtype="bf16", no_pdl=1, **{"dynamic": 1, **options})
+    if options.get("dynamic", 1):
+        more = (*more, torch.zeros(2, dtype=torch.int32, device=DEVICE))
     return lambda s: kernel.prepare(s.q, s.k, s.v, s.out, *(getattr(s, x) if isinstance(x, str) else x for x in more))
 
 
@@ -107,10 +109,24 @@ def work(batch, heads, rows, d, dv, causal=False, window=0):
 
 
 # ---- cells -------------------------------------------------------------------------------------------------------------------
-def beside_cudnn(engine, shape, causal, must, goal):
+# Other ways of sett, of `tiles`: each tile by a block of its own, every n-th tile of a block, other tiles.
+OTHER_WAYS = ({"dynamic": 0}, {"dynamic": 0, "blocks": 1 << 30})
+OTHER_TILES = {64: ({"rows": 128, "keys": 128}, {"rows": 192, "keys": 112}, {"rows": 128, "keys": 176}), 128: ({"keys": 160}, {"keys": 176}, {"keys": 112}),
+    192: ({"keys": 112},), 256: ({"keys": 64},)}
+
+
+def others(engine, d, dv, causal):
+    """Those tiles that there are, by name."""
+    ways = {}
+    for more in OTHER_WAYS + (OTHER_TILES[d] if not causal else ()):
+        ways["sett, " + " ".join(f"{k}={v}" for k, v in more.items())] = ours(engine, d=d, dv=dv, causal=int(causal), **more)
+    return ways
+
+
+def beside_cudnn(engine, shape, causal, must, goal, tiles=False):
     batch, heads, shared, rows, d, dv = shape = sized(engine, shape, (2, 2, 1, 70, 64 if shape[4] == 64 else 128, 64 if shape[4] == 64 else 128))
     title = f"B{batch} H{heads}{'' if heads == shared else f'/{shared}'} S{rows} D{d}{'' if d == dv else f'/{dv}'}{' causal' if causal else ''}"
-    ways = {OURS: ours(engine, d=d, dv=dv, causal=int(causal)), "cuDNN": sdpa(is_causal=causal)}
+    ways = {OURS: ours(engine, d=d, dv=dv, causal=int(causal)), "cuDNN": sdpa(is_causal=causal), **(others(engine, d, dv, causal) if tiles else {})}
     return Cell(title, dict.fromkeys(ways, work(batch, heads, rows, d, dv, causal)), dense(*shape), ways, "cuDNN", must, goal, ends(causal=causal))
 
 
@@ -172,18 +188,18 @@ def ragged(engine, must, goal):
     return Cell(f"ragged, {requests} requests of {least} to {most}, H{heads} D{d} causal, beside a uniform batch", amounts, make, ways, UNIFORM, must, goal, check)
 
 
-def prefill(engine):
+def prefill(engine, tiles=False):
     """The rows of prefill, by name."""
     table = {}
     for rows, must, goal in ((1024, 0.92, 1.00), (4096, 0.98, 1.03), (16384, 1.01, 1.06)):
-        table[f"d128_{rows}"] = lambda r=rows, m=must, g=goal: beside_cudnn(engine, (4, 32, 32, r, 128, 128), False, m, g)
+        table[f"d128_{rows}"] = lambda r=rows, m=must, g=goal: beside_cudnn(engine, (4, 32, 32, r, 128, 128), False, m, g, tiles)
     for rows, must, goal in ((1024, 0.88, 1.00), (4096, 0.93, 1.03), (16384, 0.97, 1.05)):
-        table[f"causal_{rows}"] = lambda r=rows, m=must, g=goal: beside_cudnn(engine, (4, 32, 32, r, 128, 128), True, m, g)
-    table["d64_4096"] = lambda: beside_cudnn(engine, (4, 32, 32, 4096, 64, 64), False, 0.95, 1.03)
-    table["d64_16384"] = lambda: beside_cudnn(engine, (1, 32, 32, 16384, 64, 64), False, 1.00, 1.06)
-    table["d256_4096"] = lambda: beside_cudnn(engine, (4, 16, 16, 4096, 256, 256), False, 0.88, 1.00)
-    table["d192_128"] = lambda: beside_cudnn(engine, (4, 16, 16, 4096, 192, 128), True, 0.93, 1.05)
-    table["gqa_8192"] = lambda: beside_cudnn(engine, (2, 32, 8, 8192, 128, 128), True, 0.93, 1.05)
+        table[f"causal_{rows}"] = lambda r=rows, m=must, g=goal: beside_cudnn(engine, (4, 32, 32, r, 128, 128), True, m, g, tiles)
+    table["d64_4096"] = lambda: beside_cudnn(engine, (4, 32, 32, 4096, 64, 64), False, 0.95, 1.03, tiles)
+    table["d64_16384"] = lambda: beside_cudnn(engine, (1, 32, 32, 16384, 64, 64), False, 1.00, 1.06, tiles)
+    table["d256_4096"] = lambda: beside_cudnn(engine, (4, 16, 16, 4096, 256, 256), False, 0.88, 1.00, tiles)
+    table["d192_128"] = lambda: beside_cudnn(engine, (4, 16, 16, 4096, 192, 128), True, 0.93, 1.05, tiles)
+    table["gqa_8192"] = lambda: beside_cudnn(engine, (2, 32, 8, 8192, 128, 128), True, 0.93, 1.05, tiles)
     table["ragged"] = lambda: ragged(engine, 0.85, 0.95)
     table["window"] = lambda: beside_plain(engine, "window of 1024, time of full causal over its own", 5.0, 6.0, 128, 16384, 1024, (1024,), {"causal": 1, "window": 1}, ends(causal=True, window=1024), True)
     table["softcap"] = lambda: beside_plain(engine, "soft cap of 20, beside plain", 0.75, 0.85, 128, 4096, 0, (20.0,), {"softcap": 1}, ends(cap=20.0), False)
@@ -236,10 +252,10 @@ def line(cell, times):
     return f"| {cell.title} | {text} | {median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f}){'' if median(ratios) >= cell.must else ' SHORT'} | {cell.must} | {cell.goal} |"
 
 
-def run(only, pack, budget, warm_s):
+def run(only, pack, budget, warm_s, tiles):
     on_side()
     torch.manual_seed(1)
-    table = prefill(sealed(pack))
+    table = prefill(sealed(pack), tiles)
     names, until = only or list(table), time.monotonic() + budget
     if GPU:
         say(f"torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
@@ -260,6 +276,6 @@ def run(only, pack, budget, warm_s):
 
 def write_pack(path):
     recorder = Recorder()
-    for make in prefill(recorder).values():
+    for make in prefill(recorder, True).values():
         make()
     say(f"{recorder.write(path)} kernels in {path}")

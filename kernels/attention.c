@@ -7,7 +7,7 @@
 /* The tile of heads of d and dv columns. Bits of results depend on .keys, so it follows from d, dv and dtype alone. */
 static const struct tile {
     int d, dv, rows, keys, stages;
-} tiles[] = {{64, 64, 192, 128, 4}, {96, 96, 128, 160, 2}, {128, 128, 128, 128, 2}, {192, 128, 128, 128, 2}, {192, 192, 128, 112, 2}, {256, 256, 128, 64, 2}};
+} tiles[] = {{64, 64, 192, 128, 4}, {96, 96, 128, 160, 2}, {128, 128, 128, 128, 2}, {192, 128, 128, 128, 2}, {192, 192, 128, 112, 2}, {256, 256, 128, 80, 2}};
 
 static const struct tile *tile_of(const sett_attention_options *o)
 {
@@ -15,6 +15,11 @@ static const struct tile *tile_of(const sett_attention_options *o)
         if (tiles[i].d == o->d && tiles[i].dv == o->dv)
             return &tiles[i];
     return NULL;
+}
+
+static size_t workspace(const void *settled)
+{
+    return ((const sett_attention_options *)settled)->dynamic ? NEXT_INTS * sizeof(int32_t) : 0;
 }
 
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
@@ -47,7 +52,7 @@ static void check_tile(const sett_attention_options *o, choice *c)
     if (sums > most)
         REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
     sett__in_range(c, "stages", tune->stages, 2, 8);
-    sett__in_range(c, "blocks", tune->blocks, 1, 65535);
+    sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
     if (!*c->why && bytes_but_out(o) > most_bytes())
         REFUSE(c, ".keys is %d: with .d %d, .rows %d and .stages %d more shared memory than a block has", tune->keys, o->d, tune->rows, tune->stages);
 }
@@ -56,7 +61,7 @@ static void settle(void *options, choice *c)
 {
     sett_attention_options *o = options;
     const struct { const char *name; int is; } flags[] = {{"exact", o->exact}, {"causal", o->causal}, {"window", o->window}, {"prefix", o->prefix}, {"softcap", o->softcap},
-        {"alibi", o->alibi}, {"sinks", o->sinks}, {"lse", o->lse}, {"ragged", o->ragged}};
+        {"alibi", o->alibi}, {"sinks", o->sinks}, {"lse", o->lse}, {"ragged", o->ragged}, {"scale", o->scale}, {"dynamic", o->dynamic}};
     if (o->dtype != SETT_F16 && o->dtype != SETT_BF16)
         REFUSE(c, ".dtype is %s: f16 or bf16", o->dtype ? sett_dtype_name(o->dtype) : "not given");
     sett__either(&o->d, 128);
@@ -125,6 +130,8 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     sett__attention_mask_params(b, t);
     if (o->lse)
         logarithm(b, t, t->M);
+    if (o->dynamic)
+        t->next = sett_param(b, "NEXT", SETT_I32, sett_make_layout(b, T1(NEXT_INTS)));
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
@@ -218,6 +225,6 @@ void sett_attention(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_options, member_)
-static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page),
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic),
     TUNED(rows), TUNED(keys), TUNED(stages), TUNED(blocks)};
-FAMILY_OF(attention, params_of, .only = "sm_90a");
+FAMILY_OF(attention, params_of, .only = "sm_90a", .workspace = workspace);

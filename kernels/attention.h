@@ -6,6 +6,7 @@
 #include "kernels.h"
 #include <stddef.h>
 
+enum { NEXT_INTS = 2 /* of .dynamic: the next tile, blocks that have ended */ };
 enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WORK_STAGES = 2 };
 /* Named barriers: 1 to 3 are those of each warp group. */
 enum { BARRIER_GROUP = 1, BARRIER_TURN = 4 /* and 5 */, BARRIER_ALL = 6 };
@@ -57,8 +58,8 @@ struct attention_parts {
     attention_operand k, v;
     sett_pipeline *query, *work;
     sett_tensor *slots;                  /* (ATTENTION_WORK_INTS + 1, WORK_STAGES) of shared memory, the last one: is there work? */
-    sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse;
-    sett_val *B, *H, *HK, *M, *N, *window, *cap;
+    sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next;
+    sett_val *B, *H, *HK, *M, *N, *window, *cap, *scale;
     sett_arg group;                      /* heads of Q that share one of K and V */
 };
 

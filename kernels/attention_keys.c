@@ -132,16 +132,38 @@ void sett__attention_clear_tail(sett_build *b, const attention_parts *t, const a
 }
 
 /* ---- which tile comes next ------------------------------------------------------------------------------------ */
-/* A block's walk over all tiles: those of a request behind those of the one before it. Block i of n takes tiles i, 2n - 1 - i, 2n + i ...,
- * so that what a round gives it too much of the next one takes back. */
+/* A block's walk over all tiles: those of a request behind those of the one before it. */
 typedef struct walk {
-    sett_tensor *round, *request, *before; /* before: tiles of earlier requests */
+    sett_tensor *index, *round, *request, *before; /* before: tiles of earlier requests */
 } walk;
 
-static sett_val *index_of(sett_build *b, const walk *x)
+static walk begin_walk(sett_build *b)
 {
-    sett_val *round = sett_at(x->round, 0), *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0);
-    return sett_add(sett_mul(round, n), sett_where(sett_eq(sett_mod(round, 2), 0), i, sett_sub(sett_sub(n, 1), i)));
+    return (walk){sett_var(b, SETT_I32, sett_block_idx(b, 0)), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+}
+
+/* Block i of n takes tiles i, 2n - 1 - i, 2n + i ..., so that what a round gives it too much of the next one takes back. With .dynamic it
+ * takes the next that nobody has, which is asked for a tile ahead. */
+static void step(sett_build *b, const attention_parts *t, const walk *x)
+{
+    sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0);
+    if (t->next) {
+        sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, 0), n), 0);
+        return;
+    }
+    sett_val *round = sett_add(sett_at(x->round, 0), 1);
+    sett_set(x->round, round, 0);
+    sett_set(x->index, sett_add(sett_mul(round, n), sett_where(sett_eq(sett_mod(round, 2), 0), i, sett_sub(sett_sub(n, 1), i))), 0);
+}
+
+/* The last block to end leaves the counters as the next launch needs them. */
+static void end_walk(sett_build *b, const attention_parts *t)
+{
+    if (!t->next)
+        return;
+    sett_if (b, sett_eq(sett_atomic_ordered(t->next, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 1), sett_sub(sett_grid_dim(b, 0), 1)))
+        for (int i = 0; i < NEXT_INTS; i++)
+            sett_set(t->next, 0, i);
 }
 
 static sett_val *rows_of(const attention_parts *t, sett_val *request)
@@ -238,13 +260,13 @@ static void load_query(const attention_parts *t, const attention_work *w, sett_p
 void sett__attention_produce(sett_build *b, const attention_parts *t)
 {
     sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
-    const walk x = {sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+    const walk x = begin_walk(b);
     const sett_fast_divmod group = sett_make_fast_divmod(b, t->group);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *index = index_of(b, &x);
+        sett_val *index = sett_at(x.index, 0);
         pass(b, t, &x, index);
-        sett_set(x.round, sett_add(sett_at(x.round, 0), 1), 0);
+        step(b, t, &x);
         sett_set(more, sett_to(sett_lt(sett_at(x.request, 0), t->B), SETT_I32), 0);
         sett_if (b, sett_ne(sett_at(more, 0), 0)) {
             attention_work w = work_at(b, t, &x, index);
@@ -264,4 +286,5 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
         sett_else (b)
             tell(b, t, work, NULL);
     }
+    end_walk(b, t);
 }

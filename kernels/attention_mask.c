@@ -9,6 +9,8 @@
 void sett__attention_mask_params(sett_build *b, attention_parts *t)
 {
     const sett_attention_options *o = t->o;
+    if (o->scale)
+        t->scale = sett_scalar(b, "scale", SETT_F32);
     if (o->window)
         t->window = sett_scalar(b, "window", SETT_I32);
     if (o->prefix)
@@ -107,13 +109,19 @@ static sett_arg element_of_row(sett_build *b, int row)
     return sett_tuple(b, sett_tuple(b, 0, row, 0), 0, 0);
 }
 
+/* Of the product of a query and a key, times a factor. */
+static sett_arg plain_unit(const attention_parts *t, double factor)
+{
+    return t->scale ? SETT_A(sett_mul(t->scale, factor)) : SETT_A(factor / sqrt(t->o->d));
+}
+
 void sett__attention_scores_begin(sett_build *b, attention_scores *x)
 {
     const attention_parts *t = x->t;
     sett_tensor **const to[] = {&x->first, &x->last, &x->own};
     sett_val *column = sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, 0)), 1));
     if (t->o->alibi)
-        x->slope = sett_var(b, SETT_F32, sett_mul(sett_at(t->slopes, x->w->head), -sqrt(t->o->d)));
+        x->slope = sett_var(b, SETT_F32, sett_neg(sett_div(sett_at(t->slopes, x->w->head), plain_unit(t, 1))));
     for (int r = 0; r < 2; r++) {
         sett_val *query = sett_min(sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row), sett_sub(x->w->rows, 1));
         const seen s = seen_by(b, t, x->w, query);
@@ -125,11 +133,6 @@ void sett__attention_scores_begin(sett_build *b, attention_scores *x)
                 sett_set(*to[i], sett_sub(is[i], column), r);
         }
     }
-}
-
-static sett_arg plain_unit(const attention_parts *t, double factor)
-{
-    return SETT_A(factor / sqrt(t->o->d));
 }
 
 static sett_val *plain_score(const attention_scores *x, sett_val *s, sett_val *first_key)
@@ -147,7 +150,7 @@ static sett_val *cap_score(const attention_scores *x, sett_val *s, sett_val *fir
 {
     const attention_parts *t = x->t;
     (void)first_key;
-    sett_val *y = sett_mul(s, sett_mul(sett_rcp(t->cap), 1 / sqrt(t->o->d)));
+    sett_val *y = sett_mul(s, sett_mul(sett_rcp(t->cap), plain_unit(t, 1)));
     return t->o->exact ? sett_tanh(y) : sett_tanh_approx(y);
 }
 
@@ -195,7 +198,7 @@ static sett_val *own_score(const attention_scores *x, sett_val *s, sett_val *fir
 {
     const attention_parts *t = x->t;
     const sett_attention_at at = at_of(x->b, x->w);
-    sett_val *scaled = sett_mul(s, 1 / sqrt(t->o->d));
+    sett_val *scaled = sett_mul(s, plain_unit(t, 1));
     return as_scores(x->b, t, "score", t->own->score(&at, scaled, query_of(x), key_of(x, first_key), t->own->user), s, SETT_F32);
 }
 

@@ -7,7 +7,7 @@
 #include <sett/layout.h>
 
 static char said[600]; /* of the problem that is checked */
-enum { MOST_REQUESTS = 5, ARGS = 16, FAR = 1 << 28 /* no page */ };
+enum { MOST_REQUESTS = 5, ARGS = 20, FAR = 1 << 28 /* no page */ };
 
 /* ---- a problem ---------------------------------------------------------------------------------------------------- */
 /* What is called by a row: a request's rows of Q and O, or keys. */
@@ -15,7 +15,7 @@ typedef struct problem {
     sett_attention_options o;
     int requests, heads, shared, rows[MOST_REQUESTS], keys[MOST_REQUESTS]; /* alike where they are not ragged or paged */
     int window, prefix[MOST_REQUESTS], gap; /* gap: elements between rows in memory */
-    double cap;
+    double cap, scale;
 } problem;
 
 /* (outer,heads,rows,columns), whose rows lie by heads or beside each other; what lies between is NaN. */
@@ -102,7 +102,7 @@ static void put_int(operand *x, int i, int32_t v)
 /* All that a launch has. */
 typedef struct launch {
     const problem *p;
-    operand q, k, v, out, offsets, key_offsets, table, lengths, prefix, slopes, sinks, lse;
+    operand q, k, v, out, offsets, key_offsets, table, lengths, prefix, slopes, sinks, lse, next;
     int first_row[MOST_REQUESTS + 1], first_key[MOST_REQUESTS + 1], pages;
 } launch;
 
@@ -162,6 +162,8 @@ static void make_vectors(launch *x)
 {
     const problem *p = x->p;
     x->offsets = table_of(SETT_I32, p->requests + 1), x->key_offsets = table_of(SETT_I32, p->requests + 1), x->prefix = table_of(SETT_I32, p->requests);
+    x->next = table_of(SETT_I32, 2);
+    put_int(&x->next, 0, 0), put_int(&x->next, 1, 0);
     x->slopes = table_of(SETT_F32, p->heads), x->sinks = table_of(SETT_F32, p->heads);
     for (int i = 0; i <= p->requests; i++)
         put_int(&x->offsets, i, x->first_row[i]), put_int(&x->key_offsets, i, x->first_key[i]);
@@ -203,16 +205,16 @@ static launch make_launch(const problem *p)
                 fill_row(&x.k, at, h, row, 2), fill_row(&x.v, at, h, row, 1);
             }
     }
-    operand *const all[] = {&x.q, &x.k, &x.v, &x.out, &x.offsets, &x.key_offsets, &x.prefix, &x.slopes, &x.sinks, &x.lse, &x.table, &x.lengths};
-    for (int i = 0; i < 10 + 2 * !!p->o.page; i++)
+    operand *const all[] = {&x.q, &x.k, &x.v, &x.out, &x.offsets, &x.key_offsets, &x.prefix, &x.slopes, &x.sinks, &x.lse, &x.next, &x.table, &x.lengths};
+    for (int i = 0; i < 11 + 2 * !!p->o.page; i++)
         to_device(all[i]);
     return x;
 }
 
 static void drop_launch(launch *x)
 {
-    operand *const all[] = {&x->q, &x->k, &x->v, &x->out, &x->offsets, &x->key_offsets, &x->prefix, &x->slopes, &x->sinks, &x->lse, &x->table, &x->lengths};
-    for (int i = 0; i < 10 + 2 * !!x->p->o.page; i++)
+    operand *const all[] = {&x->q, &x->k, &x->v, &x->out, &x->offsets, &x->key_offsets, &x->prefix, &x->slopes, &x->sinks, &x->lse, &x->next, &x->table, &x->lengths};
+    for (int i = 0; i < 11 + 2 * !!x->p->o.page; i++)
         drop_operand(all[i]);
 }
 
@@ -220,8 +222,8 @@ static int arguments(const launch *x, sett_launch_arg *to)
 {
     const sett_attention_options *o = &x->p->o;
     const struct { bool is; const operand *buf; sett_launch_arg number; } all[] = {{true, &x->q, {0}}, {true, &x->k, {0}}, {true, &x->v, {0}}, {true, &x->out, {0}}, {o->ragged, &x->offsets, {0}}, {o->ragged && !o->page, &x->key_offsets, {0}},
-        {o->page, &x->table, {0}}, {o->page, &x->lengths, {0}}, {o->window, NULL, sett_launch_arg_int(x->p->window)}, {o->prefix, &x->prefix, {0}}, {o->softcap, NULL, sett_launch_arg_float(x->p->cap)},
-        {o->alibi, &x->slopes, {0}}, {o->sinks, &x->sinks, {0}}, {o->lse, &x->lse, {0}}};
+        {o->page, &x->table, {0}}, {o->page, &x->lengths, {0}}, {o->scale, NULL, sett_launch_arg_float(x->p->scale)}, {o->window, NULL, sett_launch_arg_int(x->p->window)}, {o->prefix, &x->prefix, {0}}, {o->softcap, NULL, sett_launch_arg_float(x->p->cap)},
+        {o->alibi, &x->slopes, {0}}, {o->sinks, &x->sinks, {0}}, {o->lse, &x->lse, {0}}, {o->dynamic, &x->next, {0}}};
     int n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].is)
@@ -263,7 +265,7 @@ static double score_of(const launch *x, int request, int head, int query, int ke
     double s = 0;
     for (int c = 0; c < d; c++)
         s += q[c] * k[c];
-    s /= sqrt(d);
+    s *= p->o.scale ? p->scale : 1 / sqrt(d);
     if (p->o.softcap)
         s = p->cap * tanh(s / p->cap);
     if (p->o.alibi)
@@ -317,7 +319,8 @@ static void check_gaps(const operand *x)
 static void check_launch(launch *x, const right *y)
 {
     const problem *p = x->p;
-    fetch(&x->out), fetch(&x->lse);
+    fetch(&x->out), fetch(&x->lse), fetch(&x->next);
+    ck_assert_msg(!((int32_t *)x->next.host)[0] && !((int32_t *)x->next.host)[1], "%s: the counters are left as %d, %d", said, ((int32_t *)x->next.host)[0], ((int32_t *)x->next.host)[1]);
     for (int i = 0; i < p->requests; i++)
         for (int h = 0; h < p->heads; h++)
             for (int m = 0; m < p->rows[i]; m++)
@@ -343,6 +346,7 @@ static problem random_problem(void)
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0;
+    p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
     for (int i = 0; i < p.requests; i++) {
         p.rows[i] = p.o.ragged || !i ? random_length() : p.rows[0];
         p.keys[i] = p.o.ragged || p.o.page || !i ? random_length() : p.keys[0];
@@ -355,8 +359,8 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d blocks=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->tuning.blocks, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g blocks=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->tuning.blocks, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
@@ -373,7 +377,8 @@ START_TEST(random_problems)
         describe(&p, said, sizeof said);
         sett_kernel *k = compiled(sett_attention, &p.o);
         launch x = make_launch(&p);
-        launch_by(k, &x);
+        for (int again = 0; again <= p.o.dynamic; again++)
+            launch_by(k, &x);
         check_launch(&x, &by_options);
         drop_launch(&x);
         sett_kernel_release(k);

@@ -24,6 +24,7 @@ extern "C" {
  *            KOFFSETS stand TABLE (B,pages), Int32, rows LTABLE0 apart: the pages of request b in order; and
  *            KEYS (B), Int32: its N. What TABLE has behind ceil(N / page) is not read. Q may be ragged or not
  *   .causal  query i sees keys up to i + N - M: the last query sees all
+ *   .scale   scale, a Float32 of the launch above 0, in place of 1 / sqrt(d)
  *   .window  window, an Int32 of the launch, 1 or more: query i sees keys within window - 1 of i + N - M;
  *            with .causal the last `window` of those up to it
  *   .prefix  PREFIX (B), Int32: the first PREFIX[b] keys are seen by all queries, and those behind causally.
@@ -33,6 +34,9 @@ extern "C" {
  *   .sinks   SINKS (H), Float32: exp(SINKS[h]) is added to the sum of the exponentials of the scores
  *   .lse     LSE (B,H,M):(LLSE0,LLSE1,1), of .ragged (H,TQ):(LLSE0,1), Float32: the natural logarithm of
  *            that sum
+ *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
+ *            at the same time have one each. Blocks take the next tile there, in order, where they otherwise
+ *            take every n-th: faster where tiles take different times, as of .causal, or many. No bit changes
  *
  * A query that sees no key gives O = 0, and LSE -infinity, or its sink. Tiles of keys that no query of a tile
  * sees are not loaded, and only those at an edge of what is seen are masked.
@@ -64,6 +68,8 @@ typedef struct sett_attention_options {
     int lse;
     int ragged;
     int page; /* 16 to 256; 0: K and V have no pages */
+    int scale;
+    int dynamic;
     sett_attention_tuning tuning;
 } sett_attention_options;
 SETT_API void sett_attention(sett_build *, const void *options);
