@@ -52,7 +52,7 @@ def dense(batch, heads, shared, rows, d, dv):
 
 def ours(engine, *more, **options):
     """more: arguments behind O, or names of the set's."""
-    kernel = engine.compile(sett.kernels.attention, dtype="bf16", no_pdl=1, **{"dynamic": 1, **options})
+    kernel = engine.compile(sett.kernels.attention, no_pdl=1, **{"dtype": "bf16", "dynamic": 1, **options})
     if options.get("dynamic", 1):
         more = (*more, torch.zeros(2, dtype=torch.int32, device=DEVICE))
     return lambda s: kernel.prepare(s.q, s.k, s.v, s.out, *(getattr(s, x) if isinstance(x, str) else x for x in more))
@@ -144,6 +144,23 @@ def beside_plain(engine, title, must, goal, d, rows, window, more, options, chec
     return Cell(f"{title}, B{batch} H{heads} S{rows} D{d}", {OURS: amount, PLAIN: amount}, make, ways, PLAIN, must, goal, check)
 
 
+def fp8(engine, must, goal):
+    batch, heads, rows, d = sized(engine, (2, 32, 8192, 128), (1, 2, 200, 128))
+
+    def make():
+        s = dense(batch, heads, heads, rows, d, d)()
+        s.small = types.SimpleNamespace(**{x: getattr(s, x).to(torch.float8_e4m3fn) for x in "qkv"}, out=s.out)
+        return s
+
+    def check(s, got):
+        at = picked(rows)
+        return all((got[b, h][at].double() - exact(s.small.q[b, h].float(), s.small.k[b, h].float(), s.small.v[b, h].float(), at)).abs().max().item() < 0.1 for b, h in ((0, 0), (-1, -1)))
+
+    small = ours(engine, d=d, dtype="f8E4M3FN")
+    ways = {OURS: lambda s: small(s.small), PLAIN: ours(engine, d=d)}
+    return Cell(f"fp8 beside bf16, B{batch} H{heads} S{rows} D{d}", dict.fromkeys(ways, work(batch, heads, rows, d, d)), make, ways, PLAIN, must, goal, check)
+
+
 def varlen(s):
     """torch's, if it has it: it is not of one signature in all versions."""
     from torch.nn.attention.varlen import varlen_attn
@@ -201,6 +218,7 @@ def prefill(engine, tiles=False):
     table["d192_128"] = lambda: beside_cudnn(engine, (4, 16, 16, 4096, 192, 128), True, 0.93, 1.05, tiles)
     table["gqa_8192"] = lambda: beside_cudnn(engine, (2, 32, 8, 8192, 128, 128), True, 0.93, 1.05, tiles)
     table["ragged"] = lambda: ragged(engine, 0.85, 0.95)
+    table["fp8"] = lambda: fp8(engine, 1.25, 1.5)
     table["window"] = lambda: beside_plain(engine, "window of 1024, time of full causal over its own", 5.0, 6.0, 128, 16384, 1024, (1024,), {"causal": 1, "window": 1}, ends(causal=True, window=1024), True)
     table["softcap"] = lambda: beside_plain(engine, "soft cap of 20, beside plain", 0.75, 0.85, 128, 4096, 0, (20.0,), {"softcap": 1}, ends(cap=20.0), False)
     table["alibi"] = lambda: beside_plain(engine, "ALiBi causal, beside plain causal", 0.90, 0.95, 128, 4096, 0, ("slopes",), {"alibi": 1, "causal": 1}, ends(causal=True, slope=1.0), True)

@@ -7,12 +7,14 @@
 /* The tile of heads of d and dv columns. Bits of results depend on .keys, so it follows from d, dv and dtype alone. */
 static const struct tile {
     int d, dv, rows, keys, stages;
-} tiles[] = {{64, 64, 192, 128, 4}, {96, 96, 128, 160, 2}, {128, 128, 128, 128, 2}, {192, 128, 128, 128, 2}, {192, 192, 128, 112, 2}, {256, 256, 128, 80, 2}};
+    bool f8;
+} tiles[] = {{64, 64, 128, 128, 3, true}, {128, 128, 128, 128, 2, true}, {256, 256, 128, 64, 2, true}, {64, 64, 192, 128, 4, false}, {96, 96, 128, 160, 2, false},
+    {128, 128, 128, 128, 2, false}, {192, 128, 128, 128, 2, false}, {192, 192, 128, 112, 2, false}, {256, 256, 128, 80, 2, false}};
 
 static const struct tile *tile_of(const sett_attention_options *o)
 {
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (tiles[i].d == o->d && tiles[i].dv == o->dv)
+        if (tiles[i].d == o->d && tiles[i].dv == o->dv && tiles[i].f8 == is_f8(o))
             return &tiles[i];
     return NULL;
 }
@@ -26,7 +28,7 @@ enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what a
 
 static int bytes_but_out(const sett_attention_options *o)
 {
-    return sett__bytes_of(o->dtype) * (o->tuning.rows * o->d + o->tuning.stages * o->tuning.keys * (o->d + o->dv)) + BARRIERS;
+    return sett__bytes_of(o->dtype) * (o->tuning.rows * o->d + o->tuning.stages * o->tuning.keys * (o->d + o->dv * (1 + is_f8(o)))) + BARRIERS;
 }
 
 static int most_bytes(void)
@@ -37,7 +39,7 @@ static int most_bytes(void)
 /* Has O a place of its own, so that the next Q comes while it is stored? */
 static bool has_own_out(const sett_attention_options *o)
 {
-    return bytes_but_out(o) + sett__bytes_of(o->dtype) * o->tuning.rows * o->dv <= most_bytes();
+    return bytes_but_out(o) + sett__bytes_of(o->out) * o->tuning.rows * o->dv <= most_bytes();
 }
 
 /* Registers of a thread that multiplies: sums, S, P and what else there is. */
@@ -47,8 +49,9 @@ static void check_tile(const sett_attention_options *o, choice *c)
     const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216;
     if (tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
         REFUSE(c, ".rows is %d: 64, 128 or 192", tune->rows);
-    if (tune->keys < 16 || tune->keys > 256 || tune->keys % 16)
-        REFUSE(c, ".keys is %d: a multiple of 16, up to 256", tune->keys);
+    const int step = is_f8(o) ? 64 : 16;
+    if (tune->keys < step || tune->keys > 256 || tune->keys % step)
+        REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
         REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
     sett__in_range(c, "stages", tune->stages, 2, 8);
@@ -61,13 +64,20 @@ static void settle(void *options, choice *c)
 {
     sett_attention_options *o = options;
     const struct { const char *name; int is; } flags[] = {{"exact", o->exact}, {"causal", o->causal}, {"window", o->window}, {"prefix", o->prefix}, {"softcap", o->softcap},
-        {"alibi", o->alibi}, {"sinks", o->sinks}, {"lse", o->lse}, {"ragged", o->ragged}, {"scale", o->scale}, {"dynamic", o->dynamic}};
-    if (o->dtype != SETT_F16 && o->dtype != SETT_BF16)
-        REFUSE(c, ".dtype is %s: f16 or bf16", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+        {"alibi", o->alibi}, {"sinks", o->sinks}, {"lse", o->lse}, {"ragged", o->ragged}, {"scale", o->scale}, {"dynamic", o->dynamic}, {"scaled", o->scaled}};
+    if (o->dtype != SETT_F16 && o->dtype != SETT_BF16 && !is_f8(o))
+        REFUSE(c, ".dtype is %s: f16, bf16 or f8E4M3FN", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    o->out = o->out ? o->out : is_f8(o) ? SETT_BF16 : o->dtype;
+    if (is_f8(o) ? o->out != SETT_F16 && o->out != SETT_BF16 : o->out != o->dtype)
+        REFUSE(c, ".out is %s: %s", sett_dtype_name(o->out), is_f8(o) ? "f16 or bf16" : "as .dtype");
+    if (o->scaled && !is_f8(o))
+        REFUSE(c, ".scaled is 1: .dtype is f8E4M3FN then, and not %s", sett_dtype_name(o->dtype));
     sett__either(&o->d, 128);
     sett__either(&o->dv, o->d);
     if (o->d != 64 && o->d != 96 && o->d != 128 && o->d != 192 && o->d != 256)
         REFUSE(c, ".d is %d: 64, 96, 128, 192 or 256", o->d);
+    if (is_f8(o) && o->d != 64 && o->d != 128 && o->d != 256)
+        REFUSE(c, ".d is %d: of f8E4M3FN 64, 128 or 256", o->d);
     const struct tile *x = tile_of(o);
     if (!x)
         REFUSE(c, ".dv is %d: with .d %d it is %s", o->dv, o->d, o->d == 192 ? "192 or 128" : "the same");
@@ -122,7 +132,7 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     x[0] = operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d);
     x[1] = operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d);
     x[2] = operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv);
-    x[3] = operand(b, "O", o->dtype, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H */
+    x[3] = operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H */
     t->O = x[3];
     if (o->ragged)
         t->offsets = sett_param(b, "QOFFSETS", SETT_I32, sett_make_layout(b, T1(offsets)));
@@ -135,7 +145,7 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-static attention_operand stages(sett_build *b, const attention_parts *t, sett_tensor *from, int columns, bool across)
+static attention_operand stages(sett_build *b, const attention_parts *t, sett_tensor *from, int columns, bool across, sett_group readers)
 {
     const sett_attention_options *o = t->o;
     const int keys = o->tuning.keys, box = sett__attention_box(o), n = o->tuning.stages;
@@ -148,7 +158,17 @@ static attention_operand stages(sett_build *b, const attention_parts *t, sett_te
         x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
         x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns));
     }
-    x.pipe = sett_pipeline_tma_async(b, .stages = n, .tx_bytes = sett_tma_bytes(x.map) * (keys / box), .consumers = SETT_WARP_GROUPS(groups_of(o)), .defer_sync = true);
+    x.pipe = sett_pipeline_tma_async(b, .stages = n, .tx_bytes = sett_tma_bytes(x.map) * (keys / box), .consumers = readers, .defer_sync = true);
+    return x;
+}
+
+/* Of fp8: V as products take it. */
+static attention_operand turned(sett_build *b, const attention_parts *t)
+{
+    const sett_attention_options *o = t->o;
+    attention_operand x = {.columns = o->dv, .across = true};
+    x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, o->dv, o->tuning.keys, o->tuning.stages), 1024);
+    x.pipe = sett_pipeline_async(b, .stages = o->tuning.stages, .producers = SETT_WARPS(TURNING_WARPS), .consumers = SETT_WARP_GROUPS(groups_of(o)), .defer_sync = true);
     return x;
 }
 
@@ -156,32 +176,39 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 {
     const sett_attention_options *o = t->o;
     const int rows = o->tuning.rows, panel = sett__attention_panel(o);
-    sett_layout *of_out = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows, o->dv);
+    sett_layout *of_out = sett_smem_layout(b, o->out, SETT_K_MAJOR, rows, o->dv);
     t->q = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows, o->d), 1024);
     t->own_out = has_own_out(o);
-    t->out = t->own_out ? sett_make_smem_tensor(b, o->dtype, of_out, 1024) : sett_smem_alias(t->q, o->dtype, of_out);
-    t->k = stages(b, t, x[1], o->d, false);
-    t->v = stages(b, t, x[2], o->dv, true);
+    t->out = t->own_out ? sett_make_smem_tensor(b, o->out, of_out, 1024) : sett_smem_alias(t->q, o->out, of_out);
+    const sett_group multiply = SETT_WARP_GROUPS(groups_of(o)), turn = SETT_WARPS(TURNING_WARPS);
+    t->k = stages(b, t, x[1], o->d, false, multiply);
+    t->v = stages(b, t, x[2], o->dv, !is_f8(o), is_f8(o) ? turn : multiply);
+    t->vt = is_f8(o) ? turned(b, t) : t->v;
     t->slots = sett_make_smem_tensor(b, SETT_I32, T(ATTENTION_WORK_INTS + 1, WORK_STAGES), 16);
     t->tq = sett_make_tma(x[0], .smem = t->q, .tile = T(rows, o->d));
-    t->to = sett_make_tma(x[3], .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, GROUP_ROWS, panel), .tile = T(GROUP_ROWS, panel));
+    t->to = sett_make_tma(x[3], .layout = sett_smem_layout(b, o->out, SETT_K_MAJOR, GROUP_ROWS, panel), .tile = T(GROUP_ROWS, panel));
     t->query = sett_pipeline_tma_async(b, .stages = 1, .tx_bytes = sett_tma_bytes(t->tq), .consumers = SETT_WARP_GROUPS(groups_of(o)), .defer_sync = true);
-    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(groups_of(o) * GROUP / 32), .defer_sync = true);
+    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(groups_of(o) * GROUP / 32 + (is_f8(o) ? TURNING_WARPS : 0)), .defer_sync = true);
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
 }
 
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
+    static const int of_groups[][2] = {{40, 232}, {56, 224} /* with warps that turn V */, {32, 160}};
+    const int *registers = of_groups[groups == 3 ? 2 : is_f8(t->o)]; /* of a thread that loads, and of one that multiplies */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
-        sett_setmaxregister_decrease(b, groups == 3 ? 32 : 40);
+        sett_setmaxregister_decrease(b, registers[0]);
         sett_if (b, sett_eq(warp, groups * 4))
             sett_if (b, sett_elect_one(b))
                 sett__attention_produce(b, t);
+        if (is_f8(t->o))
+            sett_if (b, sett_gt(warp, groups * 4))
+                sett__attention_turn(b, t, sett_sub(warp, groups * 4 + 1));
     }
     sett_else (b) {
-        sett_setmaxregister_increase(b, groups == 3 ? 160 : 232);
+        sett_setmaxregister_increase(b, registers[1]);
         sett__attention_consume(b, t, group);
     }
 }
@@ -225,6 +252,6 @@ void sett_attention(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_options, member_)
-static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic),
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic), P(out), P(scaled),
     TUNED(rows), TUNED(keys), TUNED(stages), TUNED(blocks)};
 FAMILY_OF(attention, params_of, .only = "sm_90a", .workspace = workspace);

@@ -56,12 +56,26 @@ struct attention_parts {
     bool own_out;                        /* it does not */
     sett_tma *tq, *to;
     attention_operand k, v;
+    attention_operand vt;                /* V as products take it: v, or of fp8 what the warps beside the one that loads make of it, (dv,keys) with the keys of a row beside each other */
     sett_pipeline *query, *work;
     sett_tensor *slots;                  /* (ATTENTION_WORK_INTS + 1, WORK_STAGES) of shared memory, the last one: is there work? */
-    sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next;
+    sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next, *scales[3];
     sett_val *B, *H, *HK, *M, *N, *window, *cap, *scale;
     sett_arg group;                      /* heads of Q that share one of K and V */
 };
+
+enum { TURNING_WARPS = 3 /* of fp8, that turn V */ };
+
+static inline bool is_f8(const sett_attention_options *o)
+{
+    return o->dtype == SETT_F8E4M3FN;
+}
+
+/* Weights are 2 to this power times as large, so that fewer of them are subnormal numbers. */
+static inline int weight_exponent(const sett_attention_options *o)
+{
+    return is_f8(o) ? 8 : 0;
+}
 
 static inline int groups_of(const sett_attention_options *o)
 {
@@ -85,14 +99,14 @@ typedef struct attention_scores {
     sett_tensor *crd;                /* (query,key) of its elements, within the tile */
     sett_tensor *columns;            /* the same of the first thread: numbers */
     sett_tensor *first, *last, *own; /* registers, by rows: the keys that are seen, the one beside the query, each less the thread's first column; NULL: not asked for */
-    sett_tensor *slope;              /* of .alibi */
+    sett_tensor *slope, *unit;       /* of .alibi; what a product of a query and a key is multiplied by, where it is the head's own */
 } attention_scores;
 /* Of a thread's rows: once a tile of queries. */
 void sett__attention_scores_begin(sett_build *, attention_scores *);
 /* S of a tile of keys in that unit, -infinity where nothing is seen. edge: keys may lie outside the bounds. */
 sett_val *sett__attention_score(sett_build *, const attention_scores *, sett_val *s, sett_val *tile, bool edge);
 /* The unit, times a factor. */
-sett_arg sett__attention_unit(const attention_parts *, double factor);
+sett_arg sett__attention_unit(const attention_scores *, double factor);
 
 /* ---- attention_keys.c ---- */
 /* Keys of a box of K or V. */
@@ -104,6 +118,10 @@ sett_val *sett__attention_take(sett_build *, const attention_parts *, sett_pipel
 /* Zeros for keys of a stage of V that are not the request's, as what lies there may be NaN. All warp groups do it together. */
 void sett__attention_clear_tail(sett_build *, const attention_parts *, const attention_work *, sett_val *stage, sett_val *tile);
 
+/* ---- attention_turn.c ---- */
+/* Of fp8: what each of TURNING_WARPS does, from number 0 on. */
+void sett__attention_turn(sett_build *, const attention_parts *, sett_val *number);
+
 /* ---- attention_loop.c ---- */
 void sett__attention_consume(sett_build *, const attention_parts *, sett_val *group);
 
@@ -113,7 +131,8 @@ int sett__attention_panel(const sett_attention_options *);
 /* What a warp group has of a tile: sums of V, of weights and the largest scores, by rows; in the unit. */
 typedef struct attention_result {
     sett_tiled_mma *pv;
-    sett_tensor *o, *sum, *max, *crd;
+    sett_tensor *o, *sum, *max;
+    const attention_scores *scores;
 } attention_result;
 void sett__attention_store(sett_build *, const attention_parts *, const attention_work *, const attention_result *, sett_val *group);
 #endif

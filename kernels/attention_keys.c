@@ -77,13 +77,11 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
 static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
 {
     const int page = t->o->page, box = sett__attention_box(t->o);
-    for (int i = 0; i < t->o->tuning.keys / box; i++) {
-        sett_val *first = sett_add(sett_mul(tile, t->o->tuning.keys), i * box);
-        sett_if (b, sett_lt(first, w->keys)) {
-            sett_val *number = sett_at(t->table, w->request, sett_floordiv(first, page));
-            sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
-            sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
-        }
+    sett_val *begin = sett_mul(tile, t->o->tuning.keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), t->o->tuning.keys), box - 1), box);
+    sett_for (b, i, 0, inside, 1) {
+        sett_val *first = sett_add(begin, sett_mul(i, box)), *number = sett_at(t->table, w->request, sett_floordiv(first, page));
+        sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
+        sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
     }
 }
 
@@ -121,8 +119,8 @@ void sett__attention_clear_tail(sett_build *b, const attention_parts *t, const a
     const int keys = t->o->tuning.keys, threads = groups_of(t->o) * GROUP, parts = t->v.columns / PART;
     sett_val *first = sett_sub(w->keys, sett_mul(tile, keys));
     sett_tensor *v = sett_slice(t->v.ring, ALL, ALL, stage);
-    if (!t->o->ragged && !t->o->page)
-        return; /* boxes read zeros there */
+    if ((!t->o->ragged && !t->o->page) || is_f8(t->o))
+        return; /* boxes read zeros there, or the warps that turn V have made some */
     sett_if (b, sett_lt(first, keys)) {
         sett_for (b, i, sett_thread_idx(b, 0), sett_mul(sett_sub(keys, first), parts), threads)
             sett_fill(sett_local_tile(v, T(PART, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);

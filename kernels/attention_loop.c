@@ -15,7 +15,6 @@ typedef struct flash {
     sett_thr_mma *qk_mine, *pv_mine;
     sett_tensor *s, *p, *o, *max, *sum; /* registers; max in the unit of the scores */
     sett_pipeline_state *query, *keys, *values;
-    sett_arg scale;                     /* that unit times log2(e) */
 } flash;
 
 /* Two groups take turns to begin products, so that one's softmax lies under the other's products. */
@@ -38,7 +37,7 @@ static void begin_scores(sett_build *b, const flash *f)
 
 static void begin_sums(sett_build *b, const flash *f)
 {
-    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(f->pv_mine, sett_slice(f->t->v.ring, ALL, ALL, sett_pipeline_stage(f->values))));
+    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(f->pv_mine, sett_slice(f->t->vt.ring, ALL, ALL, sett_pipeline_stage(f->values))));
     sett_gemm(f->pv, f->o, f->p, fv, f->o);
     sett_mma_commit(b);
 }
@@ -66,8 +65,12 @@ static sett_val *softmax(const flash *f, sett_val *s, sett_val **fade)
 {
     sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
     sett_val *level = sett_where(sett_eq(now, -INFINITY), 0.0, now);
-    sett_val *p = power(f, sett_fma(s, f->scale, sett_neg(sett_mul(level, f->scale))));
-    *fade = power(f, sett_mul(sett_sub(was, level), f->scale));
+    const sett_arg scale = sett__attention_unit(f->scores, LOG2_E);
+    sett_val *base = sett_neg(sett_mul(level, scale));
+    if (weight_exponent(f->t->o))
+        base = sett_add(base, weight_exponent(f->t->o));
+    sett_val *p = power(f, sett_fma(s, scale, base));
+    *fade = power(f, sett_mul(sett_sub(was, level), scale));
     sett_store(f->sum, sett_fma(sett_load(f->sum), *fade, by_rows(p, SETT_ADD, 0.0)));
     sett_store(f->max, now);
     return p;
@@ -78,9 +81,14 @@ static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edg
     return softmax(f, sett__attention_score(b, f->scores, sett_load(f->s), tile, edge), fade);
 }
 
-static void keep(const flash *f, sett_val *p) /* the same registers in half the bits, by their names in A */
+/* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
+ * eight and two of the next: V's keys were turned to that order (attention_turn.c). */
+static void keep(sett_build *b, const flash *f, sett_val *p)
 {
-    sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
+    if (is_f8(f->t->o))
+        sett_store(sett_composition(f->p, sett_make_layout(b, T(2, 2, 2, f->t->o->tuning.keys / 16), T(1, 4, 2, 8))), sett_to(sett_reshape(p, T(2, 2, 2, f->t->o->tuning.keys / 16)), f->t->o->dtype));
+    else
+        sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
 }
 
 /* Tiles from `from` on down to `to`, of which those behind have been counted. */
@@ -99,7 +107,7 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
         sett_mma_wait(b, 0);  /* O and P are free */
         release(f->values);
         sett_store(f->o, sett_mul(sett_load(f->o), fade));
-        keep(f, p);
+        keep(b, f, p);
     }
 }
 
@@ -112,7 +120,7 @@ static void loop(sett_build *b, const flash *f)
     begin_scores(b, f);
     sett_mma_wait(b, 0);
     release(f->keys);
-    keep(f, weights(b, f, last, true, &fade));
+    keep(b, f, weights(b, f, last, true, &fade));
     sett_consumer_wait(f->values);
     sett__attention_clear_tail(b, f->t, w, sett_pipeline_stage(f->values), last);
     if (sett__attention_masks_last(f->t))
@@ -135,8 +143,8 @@ static void begin(sett_build *b, const flash *f)
     sett_fill(f->o, 0.0);
     sett_fill(f->max, -INFINITY), sett_fill(f->sum, 0.0);
     if (t->sinks) {
-        sett_fill(f->max, sett_div(sett_at(t->sinks, f->w->head), sett__attention_unit(t, 1)));
-        sett_fill(f->sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1), 0.0));
+        sett_fill(f->max, sett_div(sett_at(t->sinks, f->w->head), sett__attention_unit(f->scores, 1)));
+        sett_fill(f->sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1 << weight_exponent(t->o)), 0.0));
     }
 }
 
@@ -145,7 +153,7 @@ static void make(sett_build *b, flash *f)
     const sett_attention_options *o = f->t->o;
     const int rows = o->tuning.rows, keys = o->tuning.keys;
     f->qk = sett_make_tiled_mma(sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = SETT_F32, .n = keys), T(groups_of(o), 1, 1), ALL);
-    f->pv = sett_make_tiled_mma(sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = SETT_F32, .n = o->dv, .a_from = SETT_RMEM, .b_major = SETT_MN_MAJOR), T(groups_of(o), 1, 1), ALL);
+    f->pv = sett_make_tiled_mma(sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = SETT_F32, .n = o->dv, .a_from = SETT_RMEM, .b_major = is_f8(o) ? SETT_K_MAJOR : SETT_MN_MAJOR), T(groups_of(o), 1, 1), ALL);
     f->qk_mine = sett_get_slice(f->qk, sett_mul(f->group, GROUP));
     f->pv_mine = sett_get_slice(f->pv, sett_mul(f->group, GROUP));
     f->s = sett_make_fragment_C(f->qk, sett_partition_shape_C(f->qk, T(rows, keys)));
@@ -153,8 +161,7 @@ static void make(sett_build *b, flash *f)
     f->p = sett_make_fragment_A(f->pv, sett_partition_shape_A(f->pv, T(rows, keys)));
     f->max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f->sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->v.pipe);
-    f->scale = sett__attention_unit(f->t, LOG2_E);
+    f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
 }
 
 void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *group)
@@ -174,15 +181,15 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
         sett_val *is_work = sett__attention_take(b, t, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
-            begin(b, &f);
             sett__attention_scores_begin(b, &scores);
+            begin(b, &f);
             sett_consumer_wait(f.query);
             sett_if (b, sett_gt(w.to, w.from))
                 loop(b, &f);
             sett_else (b)
                 if (t->own_out)
                     release(f.query);
-            const attention_result r = {.pv = f.pv, .o = f.o, .sum = f.sum, .max = f.max, .crd = scores.crd};
+            const attention_result r = {.pv = f.pv, .o = f.o, .sum = f.sum, .max = f.max, .scores = &scores};
             sett__attention_store(b, t, &w, &r, group);
             if (!t->own_out)
                 release(f.query);

@@ -9,6 +9,9 @@
 void sett__attention_mask_params(sett_build *b, attention_parts *t)
 {
     const sett_attention_options *o = t->o;
+    static const char *const scales[][2] = {{"QSCALES", "LQSCALES0"}, {"KSCALES", "LKSCALES0"}, {"VSCALES", "LVSCALES0"}};
+    for (int i = 0; o->scaled && i < 3; i++)
+        t->scales[i] = sett_param(b, scales[i][0], SETT_F32, sett_make_layout(b, T1(i ? t->HK : t->H), T1(sett_sym(b, scales[i][1]))));
     if (o->scale)
         t->scale = sett_scalar(b, "scale", SETT_F32);
     if (o->window)
@@ -110,9 +113,22 @@ static sett_arg element_of_row(sett_build *b, int row)
 }
 
 /* Of the product of a query and a key, times a factor. */
-static sett_arg plain_unit(const attention_parts *t, double factor)
+static sett_arg plain_unit(const attention_scores *x, double factor)
 {
+    const attention_parts *t = x->t;
+    if (x->unit)
+        return SETT_A(sett_mul(sett_at(x->unit, 0), factor));
     return t->scale ? SETT_A(sett_mul(t->scale, factor)) : SETT_A(factor / sqrt(t->o->d));
+}
+
+/* Of .scaled. */
+static void begin_unit(sett_build *b, attention_scores *x)
+{
+    const attention_parts *t = x->t;
+    sett_val *q = sett_at(t->scales[0], x->w->head), *k = sett_at(t->scales[1], sett_value(b, sett_divmod(x->w->head, sett_make_fast_divmod(b, t->group)).quotient));
+    x->unit = NULL;
+    sett_val *both = sett_mul(sett_mul(q, k), plain_unit(x, 1));
+    x->unit = sett_var(b, SETT_F32, both);
 }
 
 void sett__attention_scores_begin(sett_build *b, attention_scores *x)
@@ -120,8 +136,10 @@ void sett__attention_scores_begin(sett_build *b, attention_scores *x)
     const attention_parts *t = x->t;
     sett_tensor **const to[] = {&x->first, &x->last, &x->own};
     sett_val *column = sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, 0)), 1));
+    if (t->o->scaled)
+        begin_unit(b, x);
     if (t->o->alibi)
-        x->slope = sett_var(b, SETT_F32, sett_neg(sett_div(sett_at(t->slopes, x->w->head), plain_unit(t, 1))));
+        x->slope = sett_var(b, SETT_F32, sett_neg(sett_div(sett_at(t->slopes, x->w->head), plain_unit(x, 1))));
     for (int r = 0; r < 2; r++) {
         sett_val *query = sett_min(sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row), sett_sub(x->w->rows, 1));
         const seen s = seen_by(b, t, x->w, query);
@@ -141,16 +159,16 @@ static sett_val *plain_score(const attention_scores *x, sett_val *s, sett_val *f
     return s;
 }
 
-static sett_arg cap_unit(const attention_parts *t, double factor)
+static sett_arg cap_unit(const attention_scores *x, double factor)
 {
-    return SETT_A(sett_mul(t->cap, factor));
+    return SETT_A(sett_mul(x->t->cap, factor));
 }
 
 static sett_val *cap_score(const attention_scores *x, sett_val *s, sett_val *first_key)
 {
     const attention_parts *t = x->t;
     (void)first_key;
-    sett_val *y = sett_mul(s, sett_mul(sett_rcp(t->cap), plain_unit(t, 1)));
+    sett_val *y = sett_mul(s, sett_mul(sett_rcp(t->cap), plain_unit(x, 1)));
     return t->o->exact ? sett_tanh(y) : sett_tanh_approx(y);
 }
 
@@ -164,9 +182,9 @@ static sett_val *alibi_score(const attention_scores *x, sett_val *s, sett_val *f
     return sett_fma(distance, sett_at(x->slope, 0), s);
 }
 
-static sett_arg own_unit(const attention_parts *t, double factor)
+static sett_arg own_unit(const attention_scores *x, double factor)
 {
-    (void)t;
+    (void)x;
     return SETT_A(factor);
 }
 
@@ -198,14 +216,14 @@ static sett_val *own_score(const attention_scores *x, sett_val *s, sett_val *fir
 {
     const attention_parts *t = x->t;
     const sett_attention_at at = at_of(x->b, x->w);
-    sett_val *scaled = sett_mul(s, plain_unit(t, 1));
+    sett_val *scaled = sett_mul(s, plain_unit(x, 1));
     return as_scores(x->b, t, "score", t->own->score(&at, scaled, query_of(x), key_of(x, first_key), t->own->user), s, SETT_F32);
 }
 
 /* What becomes of a score, in a unit in which that is least work, and the unit times a number. */
 typedef struct score {
     sett_val *(*of)(const attention_scores *, sett_val *s, sett_val *first_key);
-    sett_arg (*unit)(const attention_parts *, double factor);
+    sett_arg (*unit)(const attention_scores *, double factor);
 } score;
 
 static const score *score_of(const attention_parts *t)
@@ -214,9 +232,9 @@ static const score *score_of(const attention_parts *t)
     return t->own->score ? &own : t->o->softcap ? &cap : t->o->alibi ? &alibi : &plain;
 }
 
-sett_arg sett__attention_unit(const attention_parts *t, double factor)
+sett_arg sett__attention_unit(const attention_scores *x, double factor)
 {
-    return score_of(t)->unit(t, factor);
+    return score_of(x->t)->unit(x, factor);
 }
 
 sett_val *sett__attention_score(sett_build *b, const attention_scores *x, sett_val *s, sett_val *tile, bool edge)

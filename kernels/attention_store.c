@@ -15,12 +15,12 @@ int sett__attention_panel(const sett_attention_options *o)
 /* ln(sum) of each row, by the thread that has its first column. */
 static void store_logarithm(sett_build *b, const attention_parts *t, const attention_work *w, const attention_result *r, sett_val *sum)
 {
-    sett_val *log2 = sett_add(sett_mul(sett_load(r->max), sett__attention_unit(t, LOG2_E)), t->o->exact ? sett_log2(sum) : sett_log2_approx(sum));
+    sett_val *log2 = sett_sub(sett_add(sett_mul(sett_load(r->max), sett__attention_unit(r->scores, LOG2_E)), t->o->exact ? sett_log2(sum) : sett_log2_approx(sum)), (double)weight_exponent(t->o));
     sett_val *ln = sett_where(sett_eq(sum, 0.0), -INFINITY, sett_mul(log2, LN_2));
     sett_tensor *rows = t->offsets ? sett_slice(t->lse, w->head, ALL) : sett_slice(t->lse, w->request, w->head, ALL);
     sett_if (b, sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0))
         for (int i = 0; i < 2; i++) {
-            sett_val *row = sett_add(w->row, sett_value(b, sett_get(sett_coord_at(r->crd, sett_tuple(b, sett_tuple(b, 0, i, 0), 0, 0)), 0)));
+            sett_val *row = sett_add(w->row, sett_value(b, sett_get(sett_coord_at(r->scores->crd, sett_tuple(b, sett_tuple(b, 0, i, 0), 0, 0)), 0)));
             sett_if (b, sett_lt(row, w->rows))
                 sett_set(rows, sett_element(ln, i), sett_add(w->first_row, row));
         }
@@ -49,13 +49,15 @@ static void store_rows(sett_build *b, const attention_parts *t, const attention_
 
 void sett__attention_store(sett_build *b, const attention_parts *t, const attention_work *w, const attention_result *r, sett_val *group)
 {
-    const sett_dtype type = t->o->dtype;
+    const sett_dtype type = t->o->out;
     const sett_arg barrier = SETT_A(sett_add(group, BARRIER_GROUP));
     sett_tensor *out = sett_make_fragment_like(r->o, type);
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, type, 4, false), r->pv);
     sett_thr_copy *mine = sett_get_slice(r2s, sett_thread_idx(b, 0));
     sett_val *sum = sett_warp_reduce(sett_load(r->sum), SETT_ADD, 4), *first = sett_add(w->row, sett_mul(group, GROUP_ROWS));
     sett_val *per_sum = sett_where(sett_eq(sum, 0.0), 0.0, t->o->exact ? sett_rcp(sum) : sett_rcp_approx(sum));
+    if (t->o->scaled)
+        per_sum = sett_mul(per_sum, sett_at(t->scales[2], sett_value(b, sett_divmod(w->head, sett_make_fast_divmod(b, t->group)).quotient)));
     sett_store(out, sett_to(sett_mul(sett_load(r->o), per_sum), type));
     sett_tma_store_wait_read(b, 0);
     sett_barrier(b, barrier, GROUP); /* the boxes of the tile before have been read, or the group's products have read its queries */

@@ -102,6 +102,7 @@ static void put_int(operand *x, int i, int32_t v)
 /* All that a launch has. */
 typedef struct launch {
     const problem *p;
+    operand scales[3]; /* of Q, K and V */
     operand q, k, v, out, offsets, key_offsets, table, lengths, prefix, slopes, sinks, lse, next;
     int first_row[MOST_REQUESTS + 1], first_key[MOST_REQUESTS + 1], pages;
 } launch;
@@ -164,6 +165,11 @@ static void make_vectors(launch *x)
     x->offsets = table_of(SETT_I32, p->requests + 1), x->key_offsets = table_of(SETT_I32, p->requests + 1), x->prefix = table_of(SETT_I32, p->requests);
     x->next = table_of(SETT_I32, 2);
     put_int(&x->next, 0, 0), put_int(&x->next, 1, 0);
+    for (int i = 0; i < 3; i++) {
+        x->scales[i] = table_of(SETT_F32, i ? p->shared : p->heads);
+        for (int h = 0; h < (i ? p->shared : p->heads); h++)
+            ((float *)x->scales[i].host)[h] = (float)(0.5 + 0.25 * random_number());
+    }
     x->slopes = table_of(SETT_F32, p->heads), x->sinks = table_of(SETT_F32, p->heads);
     for (int i = 0; i <= p->requests; i++)
         put_int(&x->offsets, i, x->first_row[i]), put_int(&x->key_offsets, i, x->first_key[i]);
@@ -171,6 +177,11 @@ static void make_vectors(launch *x)
         put_int(&x->prefix, i, p->prefix[i]);
     for (int i = 0; i < p->heads; i++)
         ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = (float)(3 * random_number());
+}
+
+static sett_dtype out_of(const problem *p)
+{
+    return p->o.out ? p->o.out : p->o.dtype == SETT_F8E4M3FN ? SETT_BF16 : p->o.dtype;
 }
 
 static launch make_launch(const problem *p)
@@ -184,7 +195,7 @@ static launch make_launch(const problem *p)
     const bool flat_keys = flat && !p->o.page, by_rows = p->gap > 0;
     const int k_rows = p->o.page ? p->o.page : flat ? x.first_key[p->requests] + 1 : p->keys[0], k_outer = p->o.page ? x.pages : outer;
     x.q = make_operand(p->o.dtype, outer, p->heads, q_rows, p->o.d, p->gap, by_rows, flat);
-    x.out = make_operand(p->o.dtype, outer, p->heads, q_rows, p->o.dv ? p->o.dv : p->o.d, p->gap, by_rows, flat);
+    x.out = make_operand(out_of(p), outer, p->heads, q_rows, p->o.dv ? p->o.dv : p->o.d, p->gap, by_rows, flat);
     x.k = make_operand(p->o.dtype, k_outer, p->shared, k_rows, p->o.d, p->gap, by_rows, flat_keys);
     x.v = make_operand(p->o.dtype, k_outer, p->shared, k_rows, p->o.dv ? p->o.dv : p->o.d, p->gap, !by_rows, flat_keys);
     x.lse = make_operand(SETT_F32, outer, p->heads, 1, q_rows, p->gap, false, flat);
@@ -205,16 +216,16 @@ static launch make_launch(const problem *p)
                 fill_row(&x.k, at, h, row, 2), fill_row(&x.v, at, h, row, 1);
             }
     }
-    operand *const all[] = {&x.q, &x.k, &x.v, &x.out, &x.offsets, &x.key_offsets, &x.prefix, &x.slopes, &x.sinks, &x.lse, &x.next, &x.table, &x.lengths};
-    for (int i = 0; i < 11 + 2 * !!p->o.page; i++)
+    operand *const all[] = {&x.q, &x.k, &x.v, &x.out, &x.offsets, &x.key_offsets, &x.prefix, &x.slopes, &x.sinks, &x.lse, &x.next, &x.scales[0], &x.scales[1], &x.scales[2], &x.table, &x.lengths};
+    for (int i = 0; i < 14 + 2 * !!p->o.page; i++)
         to_device(all[i]);
     return x;
 }
 
 static void drop_launch(launch *x)
 {
-    operand *const all[] = {&x->q, &x->k, &x->v, &x->out, &x->offsets, &x->key_offsets, &x->prefix, &x->slopes, &x->sinks, &x->lse, &x->next, &x->table, &x->lengths};
-    for (int i = 0; i < 11 + 2 * !!x->p->o.page; i++)
+    operand *const all[] = {&x->q, &x->k, &x->v, &x->out, &x->offsets, &x->key_offsets, &x->prefix, &x->slopes, &x->sinks, &x->lse, &x->next, &x->scales[0], &x->scales[1], &x->scales[2], &x->table, &x->lengths};
+    for (int i = 0; i < 14 + 2 * !!x->p->o.page; i++)
         drop_operand(all[i]);
 }
 
@@ -222,7 +233,7 @@ static int arguments(const launch *x, sett_launch_arg *to)
 {
     const sett_attention_options *o = &x->p->o;
     const struct { bool is; const operand *buf; sett_launch_arg number; } all[] = {{true, &x->q, {0}}, {true, &x->k, {0}}, {true, &x->v, {0}}, {true, &x->out, {0}}, {o->ragged, &x->offsets, {0}}, {o->ragged && !o->page, &x->key_offsets, {0}},
-        {o->page, &x->table, {0}}, {o->page, &x->lengths, {0}}, {o->scale, NULL, sett_launch_arg_float(x->p->scale)}, {o->window, NULL, sett_launch_arg_int(x->p->window)}, {o->prefix, &x->prefix, {0}}, {o->softcap, NULL, sett_launch_arg_float(x->p->cap)},
+        {o->page, &x->table, {0}}, {o->page, &x->lengths, {0}}, {o->scaled, &x->scales[0], {0}}, {o->scaled, &x->scales[1], {0}}, {o->scaled, &x->scales[2], {0}}, {o->scale, NULL, sett_launch_arg_float(x->p->scale)}, {o->window, NULL, sett_launch_arg_int(x->p->window)}, {o->prefix, &x->prefix, {0}}, {o->softcap, NULL, sett_launch_arg_float(x->p->cap)},
         {o->alibi, &x->slopes, {0}}, {o->sinks, &x->sinks, {0}}, {o->lse, &x->lse, {0}}, {o->dynamic, &x->next, {0}}};
     int n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -266,6 +277,7 @@ static double score_of(const launch *x, int request, int head, int query, int ke
     for (int c = 0; c < d; c++)
         s += q[c] * k[c];
     s *= p->o.scale ? p->scale : 1 / sqrt(d);
+    s *= p->o.scaled ? (double)((float *)x->scales[0].host)[head] * (double)((float *)x->scales[1].host)[head / (p->heads / p->shared)] : 1;
     if (p->o.softcap)
         s = p->cap * tanh(s / p->cap);
     if (p->o.alibi)
@@ -291,16 +303,16 @@ static void check_row(const launch *x, const right *y, int request, int head, in
         for (int j = 0; j < n; j++) {
             int64_t at, of;
             key_place(x, request, j, &at, &of);
-            const double v = x->v.was[at_of(&x->v, at, head / (p->heads / p->shared), of) + (size_t)c];
+            const double v = (p->o.scaled ? (double)((float *)x->scales[2].host)[head / (p->heads / p->shared)] : 1) * x->v.was[at_of(&x->v, at, head / (p->heads / p->shared), of) + (size_t)c];
             largest = fmax(largest, w[j] > 0 ? fabs(v) : 0);
             want += sum > 0 ? w[j] / sum * v : 0;
         }
-        const double got = get(x->out.type, x->out.host, at_of(&x->out, outer, head, row) + (size_t)c), far = (p->o.dtype == SETT_BF16 ? 1.0 / 128 : 1.0 / 1024) * largest;
+        const double got = get(x->out.type, x->out.host, at_of(&x->out, outer, head, row) + (size_t)c), far = (p->o.dtype == SETT_F8E4M3FN ? 1.0 / 16 : p->o.dtype == SETT_BF16 ? 1.0 / 128 : 1.0 / 1024) * largest;
         ck_assert_msg(fabs(got - want) <= far, "%s: request %d, head %d, query %d, column %d: %g, should be %g", said, request, head, query, c, got, want);
     }
     if (p->o.lse) {
         const double want = sum > 0 ? most + log(sum) : -INFINITY, got = get(SETT_F32, x->lse.host, at_of(&x->lse, outer, head, 0) + (size_t)row);
-        ck_assert_msg(want == -INFINITY ? got == want : fabs(got - want) <= (1 + fabs(want)) / 4096, "%s: request %d, head %d, query %d: the logarithm is %g, should be %g", said, request, head, query, got, want);
+        ck_assert_msg(want == -INFINITY ? got == want : fabs(got - want) <= (1 + fabs(want)) / (p->o.dtype == SETT_F8E4M3FN ? 1024 : 4096) /* tensor cores keep 13 bits of sums of fp8 */, "%s: request %d, head %d, query %d: the logarithm is %g, should be %g", said, request, head, query, got, want);
     }
     free(w);
 }
@@ -347,6 +359,8 @@ static problem random_problem(void)
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
+    if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
+        p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
     for (int i = 0; i < p.requests; i++) {
         p.rows[i] = p.o.ragged || !i ? random_length() : p.rows[0];
         p.keys[i] = p.o.ragged || p.o.page || !i ? random_length() : p.keys[0];
@@ -359,8 +373,8 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g blocks=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->tuning.blocks, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
@@ -577,9 +591,10 @@ static void send(operand *x)
 /* Requests of a ragged batch, each by itself and not ragged, with pages and without: all bits are the same. */
 START_TEST(bits_of_a_request)
 {
-    static const struct { int d, dv, causal, window, softcap; } kinds[] = {{64, 64, 0, 0, 0}, {128, 128, 1, 0, 0}, {192, 128, 0, 1, 0}, {256, 256, 1, 1, 0}, {96, 96, 1, 0, 1}};
+    static const struct { int d, dv, causal, window, softcap; sett_dtype type; } kinds[] = {{64, 64, 0, 0, 0, SETT_BF16}, {128, 128, 1, 0, 0, SETT_BF16}, {192, 128, 0, 1, 0, SETT_BF16},
+        {256, 256, 1, 1, 0, SETT_F16}, {96, 96, 1, 0, 1, SETT_BF16}, {128, 128, 1, 0, 0, SETT_F8E4M3FN}};
     problem p = {.requests = 5, .heads = 2, .shared = 1, .window = 90, .cap = 2, .rows = {100, 0, 1, 130, 257}, .keys = {131, 50, 300, 128, 200}};
-    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_BF16, .d = kinds[_i].d, .dv = kinds[_i].dv, .causal = kinds[_i].causal, .window = kinds[_i].window, .softcap = kinds[_i].softcap, .ragged = 1, .lse = 1};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = kinds[_i].type, .d = kinds[_i].d, .dv = kinds[_i].dv, .causal = kinds[_i].causal, .window = kinds[_i].window, .softcap = kinds[_i].softcap, .ragged = 1, .lse = 1};
     if (!has_wgmma())
         return;
     launch all = make_launch(&p);
@@ -591,7 +606,7 @@ START_TEST(bits_of_a_request)
     for (int way = 0; way < 4; way++)
         for (int i = 0; i < p.requests; i++) {
             problem one = p;
-            one.requests = 1, one.rows[0] = p.rows[i], one.keys[0] = p.keys[i], one.gap = 8;
+            one.requests = 1, one.rows[0] = p.rows[i], one.keys[0] = p.keys[i], one.gap = 16;
             one.o.ragged = way == 3, one.o.page = pages[way];
             launch x = make_launch(&one);
             copy_request(&all, i, &x, 0);
@@ -623,7 +638,7 @@ Suite *attention_suite(void)
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
-    tcase_add_loop_test(t, bits_of_a_request, 0, 5);
+    tcase_add_loop_test(t, bits_of_a_request, 0, 6);
     suite_add_tcase(s, t);
     return s;
 }

@@ -24,6 +24,8 @@ extern "C" {
  *            KOFFSETS stand TABLE (B,pages), Int32, rows LTABLE0 apart: the pages of request b in order; and
  *            KEYS (B), Int32: its N. What TABLE has behind ceil(N / page) is not read. Q may be ragged or not
  *   .causal  query i sees keys up to i + N - M: the last query sees all
+ *   .scaled  of f8E4M3FN: QSCALES (H):(LQSCALES0), KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0), Float32:
+ *            what the elements of a head are multiplied by. A stride of 0 gives all heads one scale
  *   .scale   scale, a Float32 of the launch above 0, in place of 1 / sqrt(d)
  *   .window  window, an Int32 of the launch, 1 or more: query i sees keys within window - 1 of i + N - M;
  *            with .causal the last `window` of those up to it
@@ -45,7 +47,8 @@ extern "C" {
  * in the last bit of few results; with .exact they are sett_exp2, sett_tanh ..., and all bits are alike.
  * The bits of a query depend on its own request and the options alone: not on the other requests, nor on
  * where its pages are, or whether it has any.
- * dtype: f16, bf16. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+ * dtype, of Q, K and V: f16, bf16; f8E4M3FN with d of 64, 128 or 256. Then weights are rounded to it, and
+ * multiplied by 256 before. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
 typedef struct sett_attention_tuning {
     int rows;   /* queries of a tile: 64, 128 or 192 */
     int keys;   /* keys of a tile, a multiple of 16. The bits of results depend on it */
@@ -70,6 +73,8 @@ typedef struct sett_attention_options {
     int page; /* 16 to 256; 0: K and V have no pages */
     int scale;
     int dynamic;
+    sett_dtype out; /* of O: f16 or bf16; 0: as dtype, of f8E4M3FN bf16 */
+    int scaled;
     sett_attention_tuning tuning;
 } sett_attention_options;
 SETT_API void sett_attention(sett_build *, const void *options);
