@@ -24,8 +24,8 @@ extern "C" {
  *            KOFFSETS stand TABLE (B,pages), Int32, rows LTABLE0 apart: the pages of request b in order; and
  *            KEYS (B), Int32: its N. What TABLE has behind ceil(N / page) is not read. Q may be ragged or not
  *   .causal  query i sees keys up to i + N - M: the last query sees all
- *   .scaled  of f8E4M3FN: QSCALES (H):(LQSCALES0), KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0), Float32:
- *            what the elements of a head are multiplied by. A stride of 0 gives all heads one scale
+ *   .scaled  of f8E4M3FN: QSCALES (H):(LQSCALES0), KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0),
+ *            Float32: what the elements of a head are multiplied by. A stride of 0 gives all heads one scale
  *   .scale   scale, a Float32 of the launch above 0, in place of 1 / sqrt(d)
  *   .window  window, an Int32 of the launch, 1 or more: query i sees keys within window - 1 of i + N - M;
  *            with .causal the last `window` of those up to it
