@@ -124,11 +124,11 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     const sett_attention_options *o = t->o;
     sett_val *offsets = o->ragged ? sett_sym(b, "B1") : NULL; /* B + 1, as an extent of its own supplies it */
     t->B = offsets ? sett_sub(offsets, 1) : sett_sym(b, "B"), t->H = sett_sym(b, "H"), t->HK = sett_sym(b, "HK"), t->M = sett_sym(b, o->ragged ? "TQ" : "M");
-    sett_val *pool = o->page ? sett_sym(b, "P") : NULL;
+    t->pool = o->page ? sett_sym(b, "P") : NULL;
     t->N = o->page ? NULL : sett_sym(b, o->ragged ? "TK" : "N");
     t->group = SETT_A(sett_floordiv(t->H, t->HK));
     const sett_arg rows = SETT_A(t->M), keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
-    sett_val *requests = o->ragged ? NULL : t->B, *of_keys = o->page ? pool : requests;
+    sett_val *requests = o->ragged ? NULL : t->B, *of_keys = o->page ? t->pool : requests;
     x[0] = operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d);
     x[1] = operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d);
     x[2] = operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv);

@@ -60,7 +60,7 @@ struct attention_parts {
     sett_pipeline *query, *work;
     sett_tensor *slots;                  /* (ATTENTION_WORK_INTS + 1, WORK_STAGES) of shared memory, the last one: is there work? */
     sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next, *scales[3];
-    sett_val *B, *H, *HK, *M, *N, *window, *cap, *scale;
+    sett_val *B, *H, *HK, *M, *N, *pool, *pages, *window, *cap, *scale;
     sett_arg group;                      /* heads of Q that share one of K and V */
 };
 

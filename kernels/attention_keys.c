@@ -64,7 +64,8 @@ const attention_source sett__attention_ragged = {offset_params, keys_between, fi
 
 static void page_params(sett_build *b, attention_parts *t)
 {
-    t->table = sett_param(b, "TABLE", SETT_I32, sett_make_layout(b, T(t->B, sett_sym(b, "pages")), T(sett_sym(b, "LTABLE0"), 1)));
+    t->pages = sett_sym(b, "pages");
+    t->table = sett_param(b, "TABLE", SETT_I32, sett_make_layout(b, T(t->B, t->pages), T(sett_sym(b, "LTABLE0"), 1)));
     t->lengths = sett_param(b, "KEYS", SETT_I32, sett_make_layout(b, T1(t->B)));
 }
 
@@ -80,6 +81,7 @@ static void load_paged(sett_build *b, const attention_parts *t, const attention_
     sett_val *begin = sett_mul(tile, t->o->tuning.keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), t->o->tuning.keys), box - 1), box);
     sett_for (b, i, 0, inside, 1) {
         sett_val *first = sett_add(begin, sett_mul(i, box)), *number = sett_at(t->table, w->request, sett_floordiv(first, page));
+        sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
         sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
         sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
     }
@@ -174,6 +176,20 @@ static sett_val *high_of(const attention_parts *t, sett_val *rows)
     return sett_floordiv(sett_add(rows, t->o->tuning.rows - 1), t->o->tuning.rows);
 }
 
+/* What only the memory of the CPU engine tells without cost: assertions are compiled in there. */
+static void check_request(sett_build *b, const attention_parts *t, sett_val *request)
+{
+    sett_val *keys = t->source->keys(t, request);
+    if (t->offsets)
+        sett_assert(b, sett_and(sett_ge(rows_of(t, request), 0), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} rows", request,
+            sett_at(t->offsets, request), sett_at(t->offsets, sett_add(request, 1)), t->M);
+    if (t->key_offsets)
+        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} keys", request,
+            sett_at(t->key_offsets, request), sett_at(t->key_offsets, sett_add(request, 1)), t->N);
+    if (t->lengths)
+        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
+}
+
 /* Requests whose tiles end before the index are passed; then the walk's request may be B, which is none. */
 static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
 {
@@ -187,6 +203,7 @@ static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_va
         sett_val *request = sett_at(x->request, 0);
         sett_set(more, 0, 0);
         sett_if (b, sett_lt(request, t->B)) {
+            check_request(b, t, request);
             sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high_of(t, rows_of(t, request)), t->H));
             sett_if (b, sett_ge(index, end)) {
                 sett_set(x->before, end, 0), sett_set(x->request, sett_add(request, 1), 0);
@@ -201,6 +218,8 @@ static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_va
 static attention_work work_at(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
 {
     attention_work w = {.request = sett_at(x->request, 0)};
+    if (!t->offsets)
+        check_request(b, t, w.request);
     w.rows = rows_of(t, w.request), w.keys = t->source->keys(t, w.request);
     w.first_row = t->offsets ? sett_at(t->offsets, w.request) : sett_const(b, SETT_I32, 0);
     const int bytes = (t->k.columns + t->v.columns) * sett__bytes_of(t->o->dtype);

@@ -98,6 +98,10 @@ void sett__attention_bounds(sett_build *b, const attention_parts *t, attention_w
 {
     const int keys = t->o->tuning.keys;
     const seen top = seen_by(b, t, w, w->row), bottom = seen_by(b, t, w, sett_sub(sett_min(sett_add(w->row, t->o->tuning.rows), w->rows), 1));
+    if (t->own->bounds)
+        sett_assert(b, sett_and(sett_le(top.last, bottom.last), sett_le(top.first ? top.first : w->row, bottom.first ? bottom.first : w->row)), ".bounds: from query {} on they fall", w->row);
+    if (t->window)
+        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
     w->from = top.first ? sett_floordiv(top.first, keys) : sett_const(b, SETT_I32, 0);
     w->to = sett_floordiv(sett_add(bottom.last, keys - 1), keys);
     sett_val *last = sett_max(sett_sub(w->to, 1), w->from);

@@ -555,6 +555,57 @@ START_TEST(functions_that_cannot_be)
 }
 END_TEST
 
+static void send(operand *x)
+{
+    ck_assert(!sett_memcpy(r.e, r.stream, x->data, x->host, x->n * (size_t)sett_dtype_bits(x->type) / 8) && !sett_sync(r.e, r.stream));
+}
+
+/* What lies in memory and cannot be: the CPU engine says which number it is. */
+static sett_attention_keys falling(const sett_attention_at *at, sett_val *query, void *user)
+{
+    (void)user;
+    return (sett_attention_keys){SETT_A(0), SETT_A(sett_sub(at->keys, query))};
+}
+
+static void with_falling(sett_build *b, const void *user)
+{
+    sett_attention_with(b, user, &(sett_attention_functions){.size = sizeof(sett_attention_functions), .bounds = falling});
+}
+
+static const struct in_memory { int page, ragged, window, falls; int at; int32_t is; const char *text; } in_memory[] = {
+    {16, 0, 0, 0, 1, 9, "TABLE[0,1] is 9, and there are 9 pages"},
+    {16, 1, 0, 0, 2, -1, "TABLE[0,2] is -1, and there are 9 pages"},
+    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, and end within 44 rows"},
+    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, and end within 44 rows"},
+    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, and end within 101 keys"},
+    {16, 0, 0, 0, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
+    {0, 0, 1, 0, 0, 0, "window is 0: 1 or more"},
+    {0, 0, 0, 1, 0, 0, ".bounds: from query 0 on they fall"},
+};
+
+START_TEST(numbers_in_memory)
+{
+    const struct in_memory *y = &in_memory[_i];
+    problem p = {.requests = 2, .heads = 1, .shared = 1, .rows = {40, y->ragged ? 4 : 40}, .keys = {60, y->ragged || y->page ? 40 : 60}, .window = 0};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .page = y->page, .ragged = y->ragged, .window = y->window};
+    const sett_compile_options co = {.size = sizeof co, .user = &p.o, .user_size = sizeof p.o};
+    sett_kernel *k;
+    sett_launch_arg arg[ARGS];
+    if (r.stream.device != SETT_CPU)
+        return; /* a GPU has no assertions if they are not asked for */
+    launch x = make_launch(&p);
+    operand *of = *y->text == 'T' ? &x.table : *y->text == 'Q' ? &x.offsets : *y->text == 'K' && y->page ? &x.lengths : *y->text == 'K' ? &x.key_offsets : NULL;
+    if (of)
+        put_int(of, y->at, y->is), send(of);
+    ck_assert_msg(!(y->falls ? sett_compile(r.e, with_falling, &co, &k, &err) : sett_kernels_compile(r.e, sett_attention, &p.o, NULL, &k, &err)), "%s", err.text);
+    sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
+    s = s ? s : sett_sync_error(r.e, r.stream, &err);
+    ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- bits ---------------------------------------------------------------------------------------------------------------- */
 /* Row `row` of a request of an operand, in bytes. */
 static const unsigned char *row_of(const launch *x, const operand *y, int request, int head, int row, size_t *bytes)
@@ -581,11 +632,6 @@ static void copy_request(const launch *from, int i, launch *to, int j)
             memcpy(to->k.host + at_of(&to->k, c, h, d) * bytes, from->k.host + at_of(&from->k, a, h, b) * bytes, (size_t)from->k.shape[3] * bytes);
             memcpy(to->v.host + at_of(&to->v, c, h, d) * bytes, from->v.host + at_of(&from->v, a, h, b) * bytes, (size_t)from->v.shape[3] * bytes);
         }
-}
-
-static void send(operand *x)
-{
-    ck_assert(!sett_memcpy(r.e, r.stream, x->data, x->host, x->n * (size_t)sett_dtype_bits(x->type) / 8) && !sett_sync(r.e, r.stream));
 }
 
 /* Requests of a ragged batch, each by itself and not ragged, with pages and without: all bits are the same. */
@@ -638,6 +684,7 @@ Suite *attention_suite(void)
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
+    tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_loop_test(t, bits_of_a_request, 0, 6);
     suite_add_tcase(s, t);
     return s;

@@ -130,7 +130,8 @@ typedef struct sett_attention_functions {
  * none. */
 SETT_API void sett_attention_with_at(
     sett_site, sett_build *, const sett_attention_options *, const sett_attention_functions *);
-#define sett_attention_with(b, options, functions) sett_attention_with_at(SETT_HERE, b, options, functions)
+#define sett_attention_with(b, options, ...) /* functions, which may be a compound literal */ \
+    sett_attention_with_at(SETT_HERE, b, options, __VA_ARGS__)
 
 #ifdef __cplusplus
 }
