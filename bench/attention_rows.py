@@ -144,7 +144,7 @@ def beside_plain(engine, title, must, goal, d, rows, window, more, options, chec
     return Cell(f"{title}, B{batch} H{heads} S{rows} D{d}", {OURS: amount, PLAIN: amount}, make, ways, PLAIN, must, goal, check)
 
 
-def fp8(engine, must, goal):
+def fp8(engine, must, goal, tiles):
     batch, heads, rows, d = sized(engine, (2, 32, 8192, 128), (1, 2, 200, 128))
 
     def make():
@@ -156,8 +156,13 @@ def fp8(engine, must, goal):
         at = picked(rows)
         return all((got[b, h][at].double() - exact(s.small.q[b, h].float(), s.small.k[b, h].float(), s.small.v[b, h].float(), at)).abs().max().item() < 0.1 for b, h in ((0, 0), (-1, -1)))
 
-    small = ours(engine, d=d, dtype="f8E4M3FN")
-    ways = {OURS: lambda s: small(s.small), PLAIN: ours(engine, d=d)}
+    def small(**more):
+        bind = ours(engine, d=d, dtype="f8E4M3FN", **more)
+        return lambda s: bind(s.small)
+
+    ways = {OURS: small(), PLAIN: ours(engine, d=d)}
+    for keys in (64, 192) if tiles else ():
+        ways[f"sett, keys={keys}"] = small(keys=keys)
     return Cell(f"fp8 beside bf16, B{batch} H{heads} S{rows} D{d}", dict.fromkeys(ways, work(batch, heads, rows, d, d)), make, ways, PLAIN, must, goal, check)
 
 
@@ -218,7 +223,7 @@ def prefill(engine, tiles=False):
     table["d192_128"] = lambda: beside_cudnn(engine, (4, 16, 16, 4096, 192, 128), True, 0.93, 1.05, tiles)
     table["gqa_8192"] = lambda: beside_cudnn(engine, (2, 32, 8, 8192, 128, 128), True, 0.93, 1.05, tiles)
     table["ragged"] = lambda: ragged(engine, 0.85, 0.95)
-    table["fp8"] = lambda: fp8(engine, 1.25, 1.5)
+    table["fp8"] = lambda: fp8(engine, 1.25, 1.5, tiles)
     table["window"] = lambda: beside_plain(engine, "window of 1024, time of full causal over its own", 5.0, 6.0, 128, 16384, 1024, (1024,), {"causal": 1, "window": 1}, ends(causal=True, window=1024), True)
     table["softcap"] = lambda: beside_plain(engine, "soft cap of 20, beside plain", 0.75, 0.85, 128, 4096, 0, (20.0,), {"softcap": 1}, ends(cap=20.0), False)
     table["alibi"] = lambda: beside_plain(engine, "ALiBi causal, beside plain causal", 0.90, 0.95, 128, 4096, 0, ("slopes",), {"alibi": 1, "causal": 1}, ends(causal=True, slope=1.0), True)

@@ -195,11 +195,12 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int of_groups[][2] = {{40, 232}, {56, 224} /* with warps that turn V */, {32, 160}};
-    const int *registers = of_groups[groups == 3 ? 2 : is_f8(t->o)]; /* of a thread that loads, and of one that multiplies */
+    static const int two[] = {40, 232}, turning[] = {56, 224}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) ? turning : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
-        sett_setmaxregister_decrease(b, registers[0]);
+        if (registers)
+            sett_setmaxregister_decrease(b, registers[0]);
         sett_if (b, sett_eq(warp, groups * 4))
             sett_if (b, sett_elect_one(b))
                 sett__attention_produce(b, t);
@@ -208,7 +209,8 @@ static void run(sett_build *b, const attention_parts *t)
                 sett__attention_turn(b, t, sett_sub(warp, groups * 4 + 1));
     }
     sett_else (b) {
-        sett_setmaxregister_increase(b, registers[1]);
+        if (registers)
+            sett_setmaxregister_increase(b, registers[1]);
         sett__attention_consume(b, t, group);
     }
 }

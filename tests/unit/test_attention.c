@@ -357,7 +357,7 @@ static problem random_problem(void)
     p.heads = p.shared * random_int(1, 2);
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
-    p.o.tuning.blocks = random_int(0, 1) ? 3 : 0;
+    p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
     if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
         p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
@@ -373,16 +373,28 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
 
 enum { RANDOM = 12 /* of each test of the loop */, RANDOM_TESTS = 8 };
 
+/* The CPU engine does what goes on in the background at once, late, or in a random order. */
+static void in_order(int number)
+{
+    static const char *const orders[] = {"lazy", "eager", "random:1", "random:2"};
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
+    if (r.stream.device != SETT_CPU)
+        return;
+    sett_engine_close(r.e);
+    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
+}
+
 START_TEST(random_problems)
 {
+    in_order(_i);
     r.seed = 77 + (unsigned)_i * 1000;
     const char *more = getenv("ATTENTION_SEED");
     r.seed += more ? (unsigned)atoi(more) * 100000 : 0;
