@@ -107,7 +107,7 @@ static sett_tensor *operand(sett_build *b, const char *name, sett_dtype type, se
 {
     sett_val *apart[3];
     for (int i = 0; i < 2 + !!batch; i++)
-        apart[i] = sett_sym(b, (const char[]){'L', *name, (char)('0' + i), 0}, .div = 16 / sett__bytes_of(type));
+        apart[i] = sett_sym(b, (const char[]){'L', *name, (char)('0' + i), 0}, .div = 16 / sett__bytes_of(type), .wide = !batch && *name == 'O'); /* which threads store to where requests end */
     if (!batch)
         return sett_select(sett_param(b, name, type, sett_make_layout(b, T(heads, rows, d), T(apart[0], apart[1], 1)), .align = 16), 1, 2, 0);
     return sett_select(sett_param(b, name, type, sett_make_layout(b, T(batch, heads, rows, d), T(apart[0], apart[1], apart[2], 1)), .align = 16), 2, 3, 1, 0);

@@ -40,8 +40,9 @@ static sett_attention_keys by_options(const attention_parts *t, const attention_
     sett_val *own = own_key(w, query);
     sett_attention_keys k = {SETT_A(0), SETT_A(w->keys)};
     if (o->window) {
-        k.first = SETT_A(sett_sub(sett_add(own, 1), t->window));
-        k.last = SETT_A(sett_add(own, t->window));
+        sett_val *window = sett_min(t->window, INT32_MAX / 2); /* no sum overflows */
+        k.first = SETT_A(sett_sub(sett_add(own, 1), window));
+        k.last = SETT_A(sett_add(own, window));
     }
     if (o->causal)
         k.last = SETT_A(sett_add(own, 1));

@@ -353,7 +353,7 @@ static problem random_problem(void)
 {
     static const int heads_of[][2] = {{64, 64}, {64, 64}, {128, 128}, {128, 128}, {96, 96}, {192, 192}, {192, 128}, {256, 256}}, pages[] = {16, 32, 48, 64, 128, 256};
     const int *d = heads_of[random_int(0, 7)], mask = random_int(0, 5), score = random_int(0, 3), source = random_int(0, 3);
-    problem p = {.requests = random_int(1, 3), .shared = random_int(1, 2), .gap = random_int(0, 1) * 8, .cap = 1 + random_int(0, 3), .window = random_int(1, 200)};
+    problem p = {.requests = random_int(1, 3), .shared = random_int(1, 2), .gap = random_int(0, 1) * 8, .cap = 1 + random_int(0, 3), .window = random_int(0, 9) ? random_int(1, 200) : INT_MAX};
     p.heads = p.shared * random_int(1, 2);
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
@@ -618,6 +618,23 @@ START_TEST(numbers_in_memory)
 }
 END_TEST
 
+/* A ragged O may span more than 2^31 elements, though threads store to it. */
+START_TEST(far_rows)
+{
+    const sett_attention_options o = {.size = sizeof o, .dtype = SETT_BF16, .ragged = 1};
+    sett_kernel *k;
+    sett_prepared *c;
+    if (r.stream.device != SETT_CPU)
+        return;
+    ck_assert_msg(!sett_kernels_compile(r.e, sett_attention, &o, "cpu", &k, &err), "%s", err.text);
+    void *any = (void *)(uintptr_t)4096; /* nothing is read before a run */
+    sett_buf q = sett_buf_nd(any, SETT_BF16, 3, (const int64_t[]){64, 1 << 20, 128}), kv = sett_buf_nd(any, SETT_BF16, 3, (const int64_t[]){8, 1 << 20, 128}), offsets = sett_buf_1d(any, SETT_I32, 9);
+    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &q, &kv, &kv, &q, &offsets, &offsets), "%s", err.text);
+    sett_prepared_free(c);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- bits ---------------------------------------------------------------------------------------------------------------- */
 /* Row `row` of a request of an operand, in bytes. */
 static const unsigned char *row_of(const launch *x, const operand *y, int request, int head, int row, size_t *bytes)
@@ -696,6 +713,7 @@ Suite *attention_suite(void)
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
+    tcase_add_test(t, far_rows);
     tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_loop_test(t, bits_of_a_request, 0, 6);
     suite_add_tcase(s, t);
