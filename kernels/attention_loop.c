@@ -187,8 +187,10 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
             sett_if (b, sett_gt(w.to, w.from))
                 loop(b, &f);
             sett_else (b)
-                if (t->own_out)
+                if (t->own_out) {
+                    sett_barrier(b, sett_add(group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
                     release(f.query);
+                }
             const attention_result r = {.pv = f.pv, .o = f.o, .sum = f.sum, .max = f.max, .scores = &scores};
             sett__attention_store(b, t, &w, &r, group);
             if (!t->own_out)

@@ -246,7 +246,7 @@ static void launch_by(sett_kernel *k, const launch *x)
 {
     sett_launch_arg arg[ARGS];
     const int n = arguments(x, arg);
-    ck_assert_msg(!sett_launch_n(k, r.stream, n, arg, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch_n(k, r.stream, n, arg, &err), "%s: %s", said, err.text);
     ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text);
 }
 
@@ -349,24 +349,31 @@ static int random_length(void)
     return random_int(0, most[random_int(0, 4)]);
 }
 
+/* What a kernel is not compiled for. */
+static void draw_lengths(problem *p)
+{
+    p->requests = random_int(1, 3), p->shared = random_int(1, 2), p->heads = p->shared * random_int(1, 2);
+    p->window = random_int(0, 9) ? random_int(1, 200) : INT_MAX;
+    for (int i = 0; i < p->requests; i++) {
+        p->rows[i] = p->o.ragged || !i ? random_length() : p->rows[0];
+        p->keys[i] = p->o.ragged || p->o.page || !i ? random_length() : p->keys[0];
+        p->keys[i] += !p->o.ragged && !p->o.page && !p->keys[i]; /* a tensor map has no extent of 0 */
+        p->prefix[i] = random_length();
+    }
+}
+
 static problem random_problem(void)
 {
     static const int heads_of[][2] = {{64, 64}, {64, 64}, {128, 128}, {128, 128}, {96, 96}, {192, 192}, {192, 128}, {256, 256}}, pages[] = {16, 32, 48, 64, 128, 256};
     const int *d = heads_of[random_int(0, 7)], mask = random_int(0, 5), score = random_int(0, 3), source = random_int(0, 3);
-    problem p = {.requests = random_int(1, 3), .shared = random_int(1, 2), .gap = random_int(0, 1) * 8, .cap = 1 + random_int(0, 3), .window = random_int(0, 9) ? random_int(1, 200) : INT_MAX};
-    p.heads = p.shared * random_int(1, 2);
+    problem p = {.gap = random_int(0, 1) * 8, .cap = 1 + random_int(0, 3)};
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
     if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
         p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
-    for (int i = 0; i < p.requests; i++) {
-        p.rows[i] = p.o.ragged || !i ? random_length() : p.rows[0];
-        p.keys[i] = p.o.ragged || p.o.page || !i ? random_length() : p.keys[0];
-        p.keys[i] += !p.o.ragged && !p.o.page && !p.keys[i]; /* a tensor map has no extent of 0 */
-        p.prefix[i] = random_length();
-    }
+    draw_lengths(&p);
     return p;
 }
 
@@ -384,8 +391,10 @@ enum { RANDOM = 12 /* of each test of the loop */, RANDOM_TESTS = 8 };
 /* The CPU engine does what goes on in the background at once, late, or in a random order. */
 static void in_order(int number)
 {
-    static const char *const orders[] = {"lazy", "eager", "random:1", "random:2"};
+    char random[32];
+    const char *const orders[] = {"lazy", "eager", random, random}, *more = getenv("ATTENTION_SEED");
     const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
+    snprintf(random, sizeof random, "random:%d", 1 + number + (more ? 100 * atoi(more) : 0));
     if (r.stream.device != SETT_CPU)
         return;
     sett_engine_close(r.e);
@@ -396,17 +405,19 @@ START_TEST(random_problems)
 {
     in_order(_i);
     r.seed = 77 + (unsigned)_i * 1000;
-    const char *more = getenv("ATTENTION_SEED");
+    const char *more = getenv("ATTENTION_SEED"), *shapes = getenv("ATTENTION_SHAPES"); /* of each kernel */
     r.seed += more ? (unsigned)atoi(more) * 100000 : 0;
     for (int i = 0; has_wgmma() && i < RANDOM; i++) {
-        const problem p = random_problem();
-        describe(&p, said, sizeof said);
+        problem p = random_problem();
         sett_kernel *k = compiled(sett_attention, &p.o);
-        launch x = make_launch(&p);
-        for (int again = 0; again <= p.o.dynamic; again++)
-            launch_by(k, &x);
-        check_launch(&x, &by_options);
-        drop_launch(&x);
+        for (int shape = 0; shape < (shapes ? atoi(shapes) : 1); shape++, draw_lengths(&p)) {
+            describe(&p, said, sizeof said);
+            launch x = make_launch(&p);
+            for (int again = 0; again <= p.o.dynamic; again++)
+                launch_by(k, &x);
+            check_launch(&x, &by_options);
+            drop_launch(&x);
+        }
         sett_kernel_release(k);
     }
 }
