@@ -312,7 +312,7 @@ static void check_row(const launch *x, const right *y, int request, int head, in
     }
     if (p->o.lse) {
         const double want = sum > 0 ? most + log(sum) : -INFINITY, got = get(SETT_F32, x->lse.host, at_of(&x->lse, outer, head, 0) + (size_t)row);
-        ck_assert_msg(want == -INFINITY ? got == want : fabs(got - want) <= (1 + fabs(want)) / (p->o.dtype == SETT_F8E4M3FN ? 1024 : 4096) /* tensor cores keep 13 bits of sums of fp8 */, "%s: request %d, head %d, query %d: the logarithm is %g, should be %g", said, request, head, query, got, want);
+        ck_assert_msg(want == -INFINITY ? got == want : fabs(got - want) <= (1 + fabs(want)) / (p->o.dtype == SETT_F8E4M3FN ? 256 : 4096) /* tensor cores keep 13 bits of sums of fp8, which are up to 64 here, times a scale of up to 0.2 */, "%s: request %d, head %d, query %d: the logarithm is %g, should be %g", said, request, head, query, got, want);
     }
     free(w);
 }
