@@ -94,7 +94,7 @@ static void settle(void *options, choice *c)
     o->causal |= o->prefix;
     const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
     sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
-    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : x->keys);
+    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
     sett__either(&o->tuning.stages, x->stages);
     sett__either(&o->tuning.blocks, sett__device_of(90)->multiprocessors);
     check_tile(o, c);
@@ -195,8 +195,8 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {56, 224}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) ? turning : two; /* of one group there are enough */
+    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : !is_f8(t->o) ? two : t->o->dv > 128 ? turning_wide : turning; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

@@ -89,7 +89,7 @@ static void load_words(const turn *y, int x, sett_val *at, sett_val *left, sett_
 static void turn_keys(const turn *y, sett_val *group, sett_val *from, sett_val *to, sett_val *left)
 {
     enum { AT_ONCE = 2 };
-    const int columns = y->t->v.columns, in = panel_words(columns), out = panel_words(y->t->o->tuning.keys), n = columns / WORD / WIDE, at_once = n > 4 ? 1 : AT_ONCE /* registers */;
+    const int columns = y->t->v.columns, in = panel_words(columns), out = panel_words(y->t->o->tuning.keys), n = columns / WORD / WIDE, at_once = n > 4 || y->t->o->ragged || y->t->o->page ? 1 : AT_ONCE /* registers */;
     sett_val *load = sett_add(from, sett_mul(group, GROUP_KEYS * in)), *word[AT_ONCE][WORD];
     sett_val *inside = sett_mod(sett_mul(group, WORD), out), *store = sett_add(to, sett_mul(sett_floordiv(sett_mul(group, WORD), out), columns * out));
     left = sett_sub(left, sett_mul(group, GROUP_KEYS));
