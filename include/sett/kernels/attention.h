@@ -53,7 +53,8 @@ typedef struct sett_attention_tuning {
     int rows;   /* queries of a tile: 64, 128 or 192 */
     int keys;   /* keys of a tile, a multiple of 16. The bits of results depend on it */
     int stages; /* tiles of K, and of V, that are loaded ahead */
-    int blocks; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once */
+    int blocks; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once, or, of
+                 * .causal and .window without .dynamic, one for each tile */
 } sett_attention_tuning;
 typedef struct sett_attention_options {
     size_t size;
