@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """sett_attention beside torch's scaled_dot_product_attention by cuDNN and by FlashAttention-2, which is the one that torch 2 has in it,
-forward, without masks, bf16. Prints rows of Markdown (gpu.py).
+forward, bf16. Prints rows of Markdown (gpu.py). Needs sett and torch, and a Hopper GPU; without one all runs small, on the CPU engine, and results
+alone are compared.
 
-    bench/attention.py          with sett and torch installed, on a Hopper GPU; without a GPU: small, on the CPU engine, results alone"""
+    bench/attention.py                          three shapes without masks
+    bench/attention.py pack FILE                compiles what the rows of prefill need; without a GPU for sm_90a
+    bench/attention.py prefill [ROW,...] [--pack FILE] [--budget SECONDS] [--warm SECONDS]
+                                                causal, windows, ragged batches ... by the protocol of attention_rows.py, from a pack alone
+    bench/attention.py tiles [...]              the same with other tiles, and other ways to deal them to blocks"""
+
+import argparse
+import os
+import sys
+import tempfile
 
 import torch
 from gpu import Work, beside, engine, head, pick, randn, tflops
@@ -49,7 +59,25 @@ def measure(batch, heads, rows, depth):
     beside(work, choice, peers)
 
 
+def rows(words):
+    import attention_rows
+
+    p = argparse.ArgumentParser(prog="bench/attention.py")
+    p.add_argument("what", choices=("pack", "prefill", "tiles"))
+    p.add_argument("which", nargs="?", default="", metavar="FILE or ROW,...")
+    p.add_argument("--pack", default=os.path.join(tempfile.gettempdir(), "attention.settpack"))
+    p.add_argument("--budget", type=float, default=150)
+    p.add_argument("--warm", type=float, default=2)
+    o = p.parse_args(words)
+    if o.what == "pack":
+        attention_rows.write_pack(o.which or o.pack)
+    else:
+        attention_rows.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what == "tiles")
+
+
 def main():
+    if len(sys.argv) > 1:
+        return rows(sys.argv[1:])
     torch.manual_seed(1)
     head()
     for shape in pick(((4, 32, 4096, 128), (4, 32, 1024, 128), (1, 32, 16384, 128)), ((2, 2, 100, 128), (1, 1, 64, 64))):

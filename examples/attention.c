@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O = softmax(Q K^T / sqrt(d)) V on Hopper, forward, for each head: sett_attention of libsett-kernels, whose body, kernels/attention.c, is
+/* O = softmax(Q K^T / sqrt(d)) V on Hopper, forward, for each head: sett_attention of libsett-kernels, whose main loop, in kernels/attention_loop.c, is
  * one loop of two products and a softmax (docs/gemm.md has what it is made of). Checked here against plain C. The tensors are as most
  * models have them, (batch, rows, heads, d), and the kernel is given their views (batch, heads, rows, d). */
 #define SETT_SHORT

@@ -235,7 +235,7 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
 
 static bool is_type(const char *param)
 {
-    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c");
+    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c") || !strcmp(param, "out");
 }
 
 static const char *word_of(const char *param, int value)

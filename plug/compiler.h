@@ -7,7 +7,7 @@
 /* ---- the plug-in: what libsett-ptx.so gives jit/ ------------------------------------- */
 /* Part of every key. Raise it with every change that can alter a kernel's code: a test hashes the sources that decide, and
  * fails if they changed and the id did not. */
-#define SETT__CODEGEN_ID "0.1.0-23"
+#define SETT__CODEGEN_ID "0.1.0-24"
 #define SETT__PLUGIN_ABI 4
 #define SETT__PLUGIN_SYMBOL "sett_ptx_plugin"
 #define SETT__PLUGIN_DEAD "the compiler failed earlier in this process and is not used again: %.400s"

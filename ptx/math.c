@@ -188,6 +188,8 @@ static LLVMValueRef approx_lane(sett__lower *l, const void *user, LLVMValueRef *
     LLVMTypeRef f32 = LLVMTypeOf(in[0]);
     if (code == SETT__RCPA)
         return sett__ir_asm(l, f32, "rcp.approx.f32 $0, $1;", "=f,f", false, in, 1);
+    if (code == SETT__EX2F)
+        return sett__ir_asm(l, f32, "ex2.approx.ftz.f32 $0, $1;", "=f,f", false, in, 1);
     if (code == SETT__TANHA)
         return sett__ir_asm(l, f32, "tanh.approx.f32 $0, $1;", "=f,f", false, in, 1);
     return sett__ir_intrinsic(l, name[code - SETT__EX2A], code == SETT__EX2A ? f32 : NULL, in, 1);

@@ -111,6 +111,7 @@ value. Bounds of the PTX ISA, which `make check` and `make gpu-check` hold both 
 | function | bound |
 | --- | --- |
 | exp2_approx | relative 2^-22 |
+| exp2_approx_ftz | the same; a result below 2^-126 is 0 |
 | log2_approx | 2^-22, absolute where the result is below 1 |
 | rcp_approx | 1 ulp |
 | rsqrt_approx | relative 2^-22.9 |

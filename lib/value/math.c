@@ -89,6 +89,7 @@ static const struct unary_info {
     [SETT_TRUNC] = {SETT__TRUNC, "hfd", 0, NULL},
     [SETT_ROUNDEVEN] = {SETT__RINT, "hfd", 0, NULL},
     [SETT_EXP2_APPROX] = {SETT__EX2A, "hf", 1, NULL},
+    [SETT_EXP2_APPROX_FTZ] = {SETT__EX2F, "hf", 1, NULL},
     [SETT_LOG2_APPROX] = {SETT__LG2A, "hf", 1, NULL},
     [SETT_RCP_APPROX] = {SETT__RCPA, "hf", 1, NULL},
     [SETT_RSQRT_APPROX] = {SETT__RSQA, "hf", 1, NULL},

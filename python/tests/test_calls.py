@@ -92,6 +92,22 @@ class Arguments(Case):
         want = weights / weights.sum(axis=3, keepdims=True) @ v
         self.assertLess(abs(out.transpose(0, 2, 1, 3) - want).max(), 2e-3)
 
+    def test_attention_of_requests_and_pages(self):
+        rng, heads, d, page, rows, keys = np.random.default_rng(4), 2, 64, 16, (3, 0, 20), (5, 7, 40)
+        q, pool = rng.standard_normal((sum(rows), heads, d)).astype("f2"), rng.standard_normal((2, 9, 1, page, d)).astype("f2")
+        table, lengths = np.array([[8, -1, -1], [2, -1, -1], [5, 0, 7]], "i4"), np.array(keys, "i4")
+        offsets, sinks, out, lse = np.cumsum((0, *rows)).astype("i4"), np.array([0.5, -1], "f4"), np.zeros_like(q), np.zeros((heads, sum(rows)), "f4")
+        kernel = engine().compile(sett.kernels.attention, target="cpu", dtype="f16", d=d, ragged=1, page=page, causal=1, sinks=1, lse=1)
+        kernel(q.transpose(1, 0, 2), pool[0], pool[1], out.transpose(1, 0, 2), offsets, table, lengths, sinks, lse)
+        for i, (m, n) in enumerate(zip(rows, keys)):
+            at = slice(offsets[i], offsets[i + 1])
+            k, v = (x[table[i, :-(-n // page)], 0].reshape(-1, d)[:n].astype("f8") for x in pool)
+            score = q[at].transpose(1, 0, 2).astype("f8") @ k.T / d**0.5
+            weights = np.exp(np.where(np.arange(n) <= np.arange(m)[:, None] + n - m, score, -np.inf))
+            total = weights.sum(axis=2, keepdims=True) + np.exp(sinks.astype("f8"))[:, None, None]
+            self.assertLess(abs(out[at].transpose(1, 0, 2) - weights / total @ v).max(initial=0), 2e-3)
+            self.assertLess(abs(lse[:, at] - np.log(total[:, :, 0])).max(initial=0), 1e-3)
+
     def test_products_of_any_strides(self):
         whole = np.random.default_rng(3).integers(-2, 3, (3, 40, 51)).astype("f4")
         a, b, c = whole[:, :, 1:24].transpose(1, 2, 0), whole[:1, 3:26, 30:49].transpose(2, 1, 0), np.zeros((3, 40, 19), "f4")

@@ -30,7 +30,7 @@ static int align_of(sett_dtype d, int width)
 /* ---- unary, binary, compare, fma, select: all of one type in one kernel ------------------------------------- */
 static bool approximate(sett__code code)
 {
-    return code >= SETT__EX2A && code <= SETT__TANHA;
+    return (code >= SETT__EX2A && code <= SETT__TANHA) || code == SETT__EX2F;
 }
 
 static int operands(sett__code code, sett_dtype d)
@@ -228,30 +228,33 @@ START_TEST(every_conversion)
 END_TEST
 
 /* ---- approximations: inside the documented bounds ---------------------------------------------------------------- */
+enum { APPROXIMATIONS = 8 }; /* SETT_EXP2_APPROX to SETT_TANH_APPROX, SETT_EXP2_APPROX_FTZ */
+
 static void approximations(sett_build *b, const void *user)
 {
     (void)user;
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(N)));
-    sett_tensor *D = sett_param(b, "D", SETT_F32, sett_make_layout(b, T(N, 7)));
+    sett_tensor *D = sett_param(b, "D", SETT_F32, sett_make_layout(b, T(N, APPROXIMATIONS)));
     sett_grid(b, N / BLOCK);
     sett_block(b, BLOCK);
     sett_val *i = sett_add(sett_mul(sett_block_idx(b, 0), BLOCK), sett_thread_idx(b, 0)), *x = sett_at(X, i);
-    for (int op = SETT_EXP2_APPROX; op <= SETT_TANH_APPROX; op++)
-        sett_set(D, sett_unary_at(SETT_HERE, "op", (sett_unary_op)op, x), i, op - SETT_EXP2_APPROX);
+    for (int k = 0; k < APPROXIMATIONS; k++)
+        sett_set(D, sett_unary_at(SETT_HERE, "op", k < 7 ? (sett_unary_op)(SETT_EXP2_APPROX + k) : SETT_EXP2_APPROX_FTZ, x), i, k);
 }
 
 START_TEST(bounds)
 {
-    static float d[7 * N];
+    static float d[APPROXIMATIONS * N];
     float *x = conform_array(SETT_F32, N, 9);
     for (int i = N / 2; i < N; i++) /* where they are used */
         x[i] = (float)(i - 3 * N / 4) * (i % 2 ? 0.0061f : 0.24f);
-    sett_buf X = sett_buf_1d(x, SETT_F32, N), D = {d, SETT_F32, 2, {N, 7}, {1, N}};
+    sett_buf X = sett_buf_1d(x, SETT_F32, N), D = {d, SETT_F32, 2, {N, APPROXIMATIONS}, {1, N}};
     conform_body(approximations, NULL, &X, &D);
-    for (int op = 0; op < 7; op++)
-        for (int i = 0; i < N; i++)
-            ck_assert_msg(conform_approximates((sett__code)(SETT__EX2A + op), x[i], d[op * N + i]), "%s(%a): got %a",
-                sett__ops[SETT__EX2A + op].text, (double)x[i], (double)d[op * N + i]);
+    for (int op = 0; op < APPROXIMATIONS; op++)
+        for (int i = 0; i < N; i++) {
+            const sett__code code = op < 7 ? (sett__code)(SETT__EX2A + op) : SETT__EX2F;
+            ck_assert_msg(conform_approximates(code, x[i], d[op * N + i]), "%s(%a): got %a", sett__ops[code].text, (double)x[i], (double)d[op * N + i]);
+        }
     free(x);
 }
 END_TEST

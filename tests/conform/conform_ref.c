@@ -266,6 +266,7 @@ static const struct bound {
     double relative, absolute, reach;
 } bounds[] = {
     {SETT__EX2A, exp2, 0x1p-22, 0x1p-149, INFINITY},
+    {SETT__EX2F, exp2, 0x1p-22, 0x1p-126, INFINITY},
     {SETT__LG2A, log2, 0x1p-22, 0x1p-22, INFINITY},
     {SETT__RCPA, reciprocal, 0x1p-23, 0x1p-149, INFINITY},
     {SETT__RSQA, reciprocal_root, 0x1.2p-23, 0, INFINITY},

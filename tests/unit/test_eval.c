@@ -557,6 +557,7 @@ START_TEST(what_is_not_folded)
     uint64_t in[3] = {0x3f800000, 0, 0}, out;
     for (int c = SETT__EX2A; c <= SETT__TANHA; c++)
         HOLDS(!sett__eval((sett__code)c, SETT_F32, SETT_F32, in, 1, &out));
+    HOLDS(!sett__eval(SETT__EX2F, SETT_F32, SETT_F32, in, 1, &out));
     HOLDS(!sett__eval(SETT__ADD, SETT_BOOL, (sett_dtype)0, in, 2, &out));
     HOLDS(!sett__eval(SETT__ADD, SETT_F8E4M3FN, (sett_dtype)0, in, 2, &out));
     HOLDS(!sett__eval(SETT__SQRT, SETT_I32, (sett_dtype)0, in, 1, &out));

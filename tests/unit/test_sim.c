@@ -242,7 +242,7 @@ START_TEST(test_approximations)
 {
     static const struct { int code; double (*f)(double); float lo, hi; } table[] = {
         {SETT__EX2A, exp2, -130, 120}, {SETT__LG2A, log2, 0.001f, 1e6f}, {SETT__SINA, sin, -7, 7}, {SETT__COSA, cos, -7, 7},
-        {SETT__TANHA, tanh, -9, 9},
+        {SETT__TANHA, tanh, -9, 9}, {SETT__EX2F, exp2, -126, 120},
     };
     for (size_t k = 0; k < SETT__COUNT(table); k++) {
         float in[BLOCK], out[BLOCK];

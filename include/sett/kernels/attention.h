@@ -2,31 +2,137 @@
 /* Attention. <sett/kernels.h> says what all ready kernels have in common. */
 #ifndef SETT_KERNELS_ATTENTION_H
 #define SETT_KERNELS_ATTENTION_H
+#include <sett/tensor.h>
 #include <sett/warm.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* O = softmax(Q K^T / sqrt(d)) V by the tensor cores of sm_90a, forward, without masks. Arguments: Q
- * (B,H,M,d), K (B,HK,N,d), V (B,HK,N,d), O (B,H,M,d); B and H are up to 65535, N is at least 1. HK divides
- * H: each H / HK heads of Q, one behind the other, share one of K and V (grouped queries; HK = 1: all do).
- * The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols LQ0,
- * LQ1 and LQ2 of Q, and so on: a (B,M,H,d) tensor, also one that is a part of a wider one, is given as its
- * view (B,H,M,d).
- * Sums are Float32; weights are rounded to dtype before they multiply V. Exponents and the last division
- * are the hardware's approximations (ex2.approx, rcp.approx), so that an H200 and the CPU engine differ in
- * the last bit of few results; with .exact they are sett_exp2 and sett_rcp, and all bits are alike.
- * dtype: f16, bf16. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+/* O = softmax(score(Q K^T / sqrt(d))) V by the tensor cores of sm_90a, forward. Arguments: Q (B,H,M,d),
+ * K (B,HK,N,d), V (B,HK,N,dv), O (B,H,M,dv), then those of the options below, in the order of this list. HK
+ * divides H: each H / HK heads of Q, one behind the other, share one of K and V (grouped queries; HK = 1: all
+ * do). The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols
+ * LQ0, LQ1 and LQ2 of Q, and so on: a (B,M,H,d) tensor, also one that is a part of a wider one, is given as
+ * its view (B,H,M,d). M and B may be 0, other extents are 1 or more, and tiles of all heads together are less
+ * than 2^31.
+ *
+ *   .ragged  requests of different lengths, one behind the other: Q (H,TQ,d), K (HK,TK,d), V, O likewise,
+ *            strides LQ0 and LQ1. QOFFSETS (B1), KOFFSETS (B1), Int32, B1 = B + 1: request b has rows
+ *            QOFFSETS[b] to QOFFSETS[b + 1] - 1 of Q and O, and likewise of K and V; they do not fall
+ *   .page    so many keys a page, a multiple of 16: K and V are pools of P pages, (P,HK,page,d). In place of
+ *            KOFFSETS stand TABLE (B,pages), Int32, rows LTABLE0 apart: the pages of request b in order; and
+ *            KEYS (B), Int32: its N. What TABLE has behind ceil(N / page) is not read. Q may be ragged or not
+ *   .causal  query i sees keys up to i + N - M: the last query sees all
+ *   .scaled  of f8E4M3FN: QSCALES (H):(LQSCALES0), KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0),
+ *            Float32: what the elements of a head are multiplied by. A stride of 0 gives all heads one scale
+ *   .scale   scale, a Float32 of the launch above 0, in place of 1 / sqrt(d)
+ *   .window  window, an Int32 of the launch, 1 or more: query i sees keys within window - 1 of i + N - M;
+ *            with .causal the last `window` of those up to it
+ *   .prefix  PREFIX (B), Int32: the first PREFIX[b] keys are seen by all queries, and those behind causally.
+ *            It makes .causal 1. Without .window
+ *   .softcap cap, a Float32 of the launch above 0: scores become cap tanh(score / cap)
+ *   .alibi   SLOPES (H), Float32: scores become score - SLOPES[h] |i + N - M - key|
+ *   .sinks   SINKS (H), Float32: exp(SINKS[h]) is added to the sum of the exponentials of the scores
+ *   .lse     LSE (B,H,M):(LLSE0,LLSE1,1), of .ragged (H,TQ):(LLSE0,1), Float32: the natural logarithm of
+ *            that sum
+ *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
+ *            at the same time have one each. Blocks take the next tile there, in order, where they otherwise
+ *            take every n-th: faster where tiles take different times, as of .causal, or many. No bit changes
+ *
+ * A query that sees no key gives O = 0, and LSE -infinity, or its sink. Tiles of keys that no query of a tile
+ * sees are not loaded, and only those at an edge of what is seen are masked.
+ * Sums are Float32; weights are rounded to dtype before they multiply V. Exponents, tanh, the last division
+ * and logarithm are the hardware's approximations (ex2.approx ...), so that an H200 and the CPU engine differ
+ * in the last bit of few results; with .exact they are sett_exp2, sett_tanh ..., and all bits are alike.
+ * The bits of a query depend on its own request and the options alone: not on the other requests, nor on
+ * where its pages are, or whether it has any.
+ * dtype, of Q, K and V: f16, bf16; f8E4M3FN with d of 64, 128 or 256. Then weights are rounded to it, and
+ * multiplied by 256 before. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+typedef struct sett_attention_tuning {
+    int rows;   /* queries of a tile: 64, 128 or 192 */
+    int keys;   /* keys of a tile, a multiple of 16. The bits of results depend on it */
+    int stages; /* tiles of K, and of V, that are loaded ahead */
+    int blocks; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once, or, of
+                 * .causal and .window without .dynamic, one for each tile */
+} sett_attention_tuning;
 typedef struct sett_attention_options {
     size_t size;
     sett_dtype dtype;
     int no_pdl;
-    int d;     /* columns of a head: 64 or 128; 0: 128 */
+    int d;     /* columns of Q and K: 64, 96, 128, 192 or 256; 0: 128 */
     int exact; /* 1: without approximations, slower */
+    int dv;    /* of V and O; 0: as d. With d 192 it may be 128 */
+    int causal;
+    int window;
+    int prefix;
+    int softcap;
+    int alibi;
+    int sinks;
+    int lse;
+    int ragged;
+    int page; /* 16 to 256; 0: K and V have no pages */
+    int scale;
+    int dynamic;
+    sett_dtype out; /* of O: f16 or bf16; 0: as dtype, of f8E4M3FN bf16 */
+    int scaled;
+    sett_attention_tuning tuning;
 } sett_attention_options;
 SETT_API void sett_attention(sett_build *, const void *options);
 SETT_API extern const sett_family sett_attention_family;
+
+/* ---- masks and scores of the caller's ---- */
+/* What a function of these is asked about; Int32 each, but b. */
+typedef struct sett_attention_at {
+    sett_build *b;
+    sett_val *batch, *head;  /* of Q */
+    sett_val *queries, *keys; /* M and N of the batch, or request */
+} sett_attention_at;
+/* Keys [first, last): Int32 values, or C numbers. */
+typedef struct sett_attention_keys {
+    sett_arg first, last;
+} sett_attention_keys;
+/* A mask is its bounds, and a predicate for what they cannot say; a score is a function of the scaled
+ * product.
+ *
+ *     static sett_attention_keys of_document(const sett_attention_at *at, sett_val *query, void *user)
+ *     {
+ *         sett_tensor *first = user;              (M), Int32: where the document of a query begins
+ *         sett_val *own = sett_add(query, 1);
+ *         return (sett_attention_keys){SETT_A(sett_at(first, query)), SETT_A(own)};
+ *     }
+ *     static void body(sett_build *b, const void *options)
+ *     {
+ *         sett_layout *rows = sett_make_layout(b, SETT_T1(sett_sym(b, "M")));
+ *         sett_attention_functions f = {.size = sizeof f, .bounds = of_document};
+ *         f.user = sett_param(b, "FIRST", SETT_I32, rows);
+ *         sett_attention_with(b, options, &f);
+ *     }
+ *
+ * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
+ * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
+ * is masked. NULL: all keys.
+ * .predicate: of Int32 values of one shape, whether a query sees a key: a Boolean of that shape. It is asked
+ * of all tiles within the bounds. query and key may reach past M and N.
+ * .score: of scores, Float32, and their queries and keys, all of one shape: what they become.
+ * NULL: there is none. .bounds and .predicate go without .causal, .window and .prefix, .score without
+ * .softcap and .alibi. A function that gives NULL, or a value of another type or shape, is SETT_E_ARGUMENT at
+ * the line of the call. */
+typedef struct sett_attention_functions {
+    size_t size;
+    sett_attention_keys (*bounds)(const sett_attention_at *, sett_val *query, void *user);
+    sett_val *(*predicate)(const sett_attention_at *, sett_val *query, sett_val *key, void *user);
+    sett_val *(*score)(
+        const sett_attention_at *, sett_val *score, sett_val *query, sett_val *key, void *user);
+    void *user;
+} sett_attention_functions;
+/* sett_attention with them, from a body of the caller's, which declares the parameters that they read before
+ * this call. Extents that are the attention's too have its symbols: "B", "H", "HK", "M", "N". functions NULL:
+ * none. */
+SETT_API void sett_attention_with_at(
+    sett_site, sett_build *, const sett_attention_options *, const sett_attention_functions *);
+#define sett_attention_with(b, options, ...) /* functions, which may be a compound literal */ \
+    sett_attention_with_at(SETT_HERE, b, options, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

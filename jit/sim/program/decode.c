@@ -124,6 +124,8 @@ static sett__row_fn row_fn(const decoder *d, sett__code code, sett_dtype type, s
         return sett__row_128(code, type, to);
     if (type >= SETT__ROW_TYPES || to >= SETT__ROW_TYPES)
         return NULL;
+    if (code == SETT__EX2F)
+        return type == SETT_F32 ? d->p->wide->exp2_flushed : NULL;
     if (code >= SETT__ROW_CODES)
         return code == SETT__CONVERT ? d->p->wide->convert[type][to] : sett__row_bits(code, d->slot[d->at].lg);
     return d->p->wide->op[code][type];

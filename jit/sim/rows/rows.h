@@ -18,6 +18,7 @@ typedef void (*sett__turn_fn)(void *restrict d, const void *s, uint32_t n);
 typedef struct sett__wide {
     sett__row_fn op[SETT__ROW_CODES][SETT__ROW_TYPES];
     sett__row_fn convert[SETT__ROW_TYPES][SETT__ROW_TYPES];
+    sett__row_fn exp2_flushed;                     /* of f32 */
     sett__row_fn select[4];                        /* by log2 of the element's bytes */
     bool (*affine[2])(const void *row, int64_t step); /* 32-bit, 64-bit: row[l] == row[0] + l * step, all l */
     /* [log2 bytes][0: any n; 1, 2, 3: n = 2, 4, 8]: lanes of n elements to rows, and back */

@@ -359,6 +359,7 @@ FLOATS(FLOATING)
 /* The approximations of the hardware, here to the last bit (but for ties that a double's
  * error can turn). */
 MAP1(EX2A_F32, float, float, canon_F32((float)exp2((double)x)))
+MAP1(EX2F_F32, float, float, x < -126 ? 0 : canon_F32((float)exp2((double)x)))
 MAP1(LG2A_F32, float, float, canon_F32((float)log2((double)x)))
 MAP1(RCPA_F32, float, float, canon_F32(1.0f / x))
 MAP1(RSQA_F32, float, float, canon_F32((float)(1.0 / sqrt((double)x))))
@@ -710,6 +711,7 @@ const sett__wide SETT__WIDE = {
         [SETT__COSA] = {[SETT_F32] = COSA_F32},
         [SETT__TANHA] = {[SETT_F32] = TANHA_F32},
     },
+    .exp2_flushed = EX2F_F32,
     .convert = {
         [SETT_BOOL] = FROM_INT(U8, U8, U8, U8, U8, U8),
         [SETT_I8] = FROM_INT(I8, U8, I8, I8, I8, U8),

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of attention share. A block stays, and takes tile after tile: some queries of one head. Its last warp group loads
+ * (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it attention_store.c's. */
+#ifndef ATTENTION_H
+#define ATTENTION_H
+#include "kernels.h"
+#include <stddef.h>
+
+enum { NEXT_INTS = 2 /* of .dynamic: the next tile, blocks that have ended */ };
+enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WORK_STAGES = 2 };
+/* Named barriers: 1 to 3 are those of each warp group. */
+enum { BARRIER_GROUP = 1, BARRIER_TURN = 4 /* and 5 */, BARRIER_ALL = 6 };
+
+/* Where a block works. Tiles of keys are [from, to), of which no query needs a mask in [whole_from, whole_to); tile to - 1, which comes
+ * first, counts as an edge in any case. */
+typedef struct attention_work {
+    sett_val *row;                  /* the first query of the tile */
+    sett_val *head, *request;
+    sett_val *rows, *keys;          /* of the request: M and N */
+    sett_val *first_row;            /* of the request, among those of Q */
+    sett_val *from, *whole_from, *whole_to, *to;
+    sett_val *shared, *first_key;   /* of the warp that loads: the head of K and V; the request's first key among those of K */
+} attention_work;
+enum { ATTENTION_WORK_INTS = offsetof(attention_work, shared) / sizeof(sett_val *) }; /* that are told */
+
+typedef struct attention_parts attention_parts;
+
+/* K, or V: its map, its stages in shared memory, and which of its modes are keys. */
+typedef struct attention_operand {
+    sett_tma *map;
+    sett_tensor *ring;
+    sett_pipeline *pipe;
+    int columns;
+    bool across; /* V: (dv,keys) */
+} attention_operand;
+
+/* Where keys come from. */
+typedef struct attention_source {
+    /* Parameters behind O. */
+    void (*params)(sett_build *, attention_parts *);
+    /* N of a request. */
+    sett_val *(*keys)(const attention_parts *, sett_val *request);
+    /* The first of them, among all of K; NULL: it is asked for none. */
+    sett_val *(*first_key)(const attention_parts *, sett_val *request);
+    /* Copies a tile of keys to a stage that was acquired. */
+    void (*load)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *);
+} attention_source;
+extern const attention_source sett__attention_in_order, sett__attention_ragged, sett__attention_paged;
+
+struct attention_parts {
+    const sett_attention_options *o;
+    const sett_attention_functions *own; /* never NULL */
+    const attention_source *source;
+    sett_site site;                      /* of the caller's line */
+    sett_tensor *q, *out;                /* shared memory: (rows,d), (rows,dv); out may lie where q does */
+    bool own_out;                        /* it does not */
+    sett_tma *tq, *to;
+    attention_operand k, v;
+    attention_operand vt;                /* V as products take it: v, or of fp8 what the warps beside the one that loads make of it, (dv,keys) with the keys of a row beside each other */
+    sett_pipeline *query, *work;
+    sett_tensor *slots;                  /* (ATTENTION_WORK_INTS + 1, WORK_STAGES) of shared memory, the last one: is there work? */
+    sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next, *scales[3];
+    sett_val *B, *H, *HK, *M, *N, *pool, *pages, *window, *cap, *scale;
+    sett_arg group;                      /* heads of Q that share one of K and V */
+};
+
+enum { TURNING_WARPS = 3 /* of fp8, that turn V */ };
+
+static inline bool is_f8(const sett_attention_options *o)
+{
+    return o->dtype == SETT_F8E4M3FN;
+}
+
+/* Weights are 2 to this power times as large, so that fewer of them are subnormal numbers. */
+static inline int weight_exponent(const sett_attention_options *o)
+{
+    return is_f8(o) ? 8 : 0;
+}
+
+static inline int groups_of(const sett_attention_options *o)
+{
+    return o->tuning.rows / GROUP_ROWS;
+}
+
+/* ---- attention_mask.c ---- */
+/* The parameters of masks and scores, in their order. */
+void sett__attention_mask_params(sett_build *, attention_parts *);
+/* Fills in the tiles of keys of a work. */
+void sett__attention_bounds(sett_build *, const attention_parts *, attention_work *);
+/* Might tiles other than the first to come be masked: those with the last keys, with the first ones? */
+bool sett__attention_masks_last(const attention_parts *);
+bool sett__attention_masks_first(const attention_parts *);
+
+/* What becomes of the scores of a thread. */
+typedef struct attention_scores {
+    sett_build *b;
+    const attention_parts *t;
+    const attention_work *w;
+    sett_tensor *crd;                /* (query,key) of its elements, within the tile */
+    sett_tensor *columns;            /* the same of the first thread: numbers */
+    sett_tensor *first, *last, *own; /* registers, by rows: the keys that are seen, the one beside the query, each less the thread's first column; NULL: not asked for */
+    sett_tensor *slope, *unit;       /* of .alibi; what a product of a query and a key is multiplied by, where it is the head's own */
+} attention_scores;
+/* Of a thread's rows: once a tile of queries. */
+void sett__attention_scores_begin(sett_build *, attention_scores *);
+/* S of a tile of keys in that unit, -infinity where nothing is seen. edge: keys may lie outside the bounds. */
+sett_val *sett__attention_score(sett_build *, const attention_scores *, sett_val *s, sett_val *tile, bool edge);
+/* The unit, times a factor. */
+sett_arg sett__attention_unit(const attention_scores *, double factor);
+
+/* ---- attention_keys.c ---- */
+/* Keys of a box of K or V. */
+int sett__attention_box(const sett_attention_options *);
+/* What the thread does that loads. */
+void sett__attention_produce(sett_build *, const attention_parts *);
+/* The next work, of a warp group; false, of the kernel: there is none. */
+sett_val *sett__attention_take(sett_build *, const attention_parts *, sett_pipeline_state *, attention_work *);
+/* Zeros for keys of a stage of V that are not the request's, as what lies there may be NaN. All warp groups do it together. */
+void sett__attention_clear_tail(sett_build *, const attention_parts *, const attention_work *, sett_val *stage, sett_val *tile);
+
+/* ---- attention_turn.c ---- */
+/* Of fp8: what each of TURNING_WARPS does, from number 0 on. */
+void sett__attention_turn(sett_build *, const attention_parts *, sett_val *number);
+
+/* ---- attention_loop.c ---- */
+void sett__attention_consume(sett_build *, const attention_parts *, sett_val *group);
+
+/* ---- attention_store.c ---- */
+/* Columns of O that a box stores. */
+int sett__attention_panel(const sett_attention_options *);
+/* What a warp group has of a tile: sums of V, of weights and the largest scores, by rows; in the unit. */
+typedef struct attention_result {
+    sett_tiled_mma *pv;
+    sett_tensor *o, *sum, *max;
+    const attention_scores *scores;
+} attention_result;
+void sett__attention_store(sett_build *, const attention_parts *, const attention_work *, const attention_result *, sett_val *group);
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The warp that loads: which tile of queries comes next, and where its keys are. */
+#include "attention.h"
+
+enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */ };
+
+/* ---- sources of keys ---------------------------------------------------------------------------------------- */
+/* A tile of so many keys at number i of (keys,columns), or (columns,keys). */
+static sett_tensor *keys_at(const attention_operand *x, sett_tensor *t, int keys, sett_arg i)
+{
+    return x->across ? sett_local_tile(t, T(x->columns, keys), T(0, i)) : sett_local_tile(t, T(keys, x->columns), T(i, 0));
+}
+
+static sett_tensor *stage_of(const attention_operand *x, sett_pipeline_state *s)
+{
+    return sett_slice(x->ring, ALL, ALL, sett_pipeline_stage(s));
+}
+
+static void no_params(sett_build *b, attention_parts *t)
+{
+    (void)b, (void)t;
+}
+
+static sett_val *same_keys(const attention_parts *t, sett_val *request)
+{
+    (void)request;
+    return t->N;
+}
+
+static void load_in_order(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+{
+    (void)b;
+    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, w->request);
+    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile)), stage_of(x, to), sett_pipeline_barrier(to));
+}
+
+const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order};
+
+static void offset_params(sett_build *b, attention_parts *t)
+{
+    t->key_offsets = sett_param(b, "KOFFSETS", SETT_I32, sett_make_layout(b, T1(sett_add(t->B, 1))));
+}
+
+static sett_val *keys_between(const attention_parts *t, sett_val *request)
+{
+    return sett_sub(sett_at(t->key_offsets, sett_add(request, 1)), sett_at(t->key_offsets, request));
+}
+
+static sett_val *first_of(const attention_parts *t, sett_val *request)
+{
+    return sett_at(t->key_offsets, request);
+}
+
+static void load_ragged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+{
+    (void)b;
+    sett_val *first = sett_add(w->first_key, sett_mul(tile, t->o->tuning.keys));
+    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared);
+    rows = x->across ? sett_domain_offset(rows, 0, first) : sett_domain_offset(rows, first, 0);
+    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0)), stage_of(x, to), sett_pipeline_barrier(to));
+}
+
+const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
+
+static void page_params(sett_build *b, attention_parts *t)
+{
+    t->pages = sett_sym(b, "pages");
+    t->table = sett_param(b, "TABLE", SETT_I32, sett_make_layout(b, T(t->B, t->pages), T(sett_sym(b, "LTABLE0"), 1)));
+    t->lengths = sett_param(b, "KEYS", SETT_I32, sett_make_layout(b, T1(t->B)));
+}
+
+static sett_val *keys_told(const attention_parts *t, sett_val *request)
+{
+    return sett_at(t->lengths, request);
+}
+
+/* By boxes, each of which lies in one page. Those behind the last key are not loaded, nor is their place in the table read. */
+static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+{
+    const int page = t->o->page, box = sett__attention_box(t->o);
+    sett_val *begin = sett_mul(tile, t->o->tuning.keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), t->o->tuning.keys), box - 1), box);
+    sett_for (b, i, 0, inside, 1) {
+        sett_val *first = sett_add(begin, sett_mul(i, box)), *number = sett_at(t->table, w->request, sett_floordiv(first, page));
+        sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
+        sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
+        sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
+    }
+}
+
+const attention_source sett__attention_paged = {page_params, keys_told, NULL, load_paged};
+
+/* The largest that fills pages and tiles alike. */
+int sett__attention_box(const sett_attention_options *o)
+{
+    int a = o->tuning.keys, c = o->page ? o->page : a;
+    while (c) {
+        const int rest = a % c;
+        a = c, c = rest;
+    }
+    return a;
+}
+
+/* Bytes that come to a stage of a tile. */
+static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
+{
+    const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), bytes = sett_tma_bytes(x->map);
+    if (!t->o->page)
+        return sett_const(b, SETT_I32, bytes);
+    return sett_mul(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, sett_mul(tile, keys)), keys), box - 1), box), bytes);
+}
+
+static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+{
+    sett_producer_acquire_tx(put, bytes_of(b, t, x, w, tile));
+    t->source->load(b, t, x, w, tile, put);
+    sett_pipeline_advance(put);
+}
+
+void sett__attention_clear_tail(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *stage, sett_val *tile)
+{
+    const int keys = t->o->tuning.keys, threads = groups_of(t->o) * GROUP, parts = t->v.columns / PART;
+    sett_val *first = sett_sub(w->keys, sett_mul(tile, keys));
+    sett_tensor *v = sett_slice(t->v.ring, ALL, ALL, stage);
+    if ((!t->o->ragged && !t->o->page) || is_f8(t->o))
+        return; /* boxes read zeros there, or the warps that turn V have made some */
+    sett_if (b, sett_lt(first, keys)) {
+        sett_for (b, i, sett_thread_idx(b, 0), sett_mul(sett_sub(keys, first), parts), threads)
+            sett_fill(sett_local_tile(v, T(PART, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
+        sett_fence_view_async_shared(b);
+        sett_barrier(b, BARRIER_ALL, threads);
+    }
+}
+
+/* ---- which tile comes next ------------------------------------------------------------------------------------ */
+/* A block's walk over all tiles: those of a request behind those of the one before it. */
+typedef struct walk {
+    sett_tensor *index, *round, *request, *before; /* before: tiles of earlier requests */
+} walk;
+
+static walk begin_walk(sett_build *b)
+{
+    return (walk){sett_var(b, SETT_I32, sett_block_idx(b, 0)), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+}
+
+/* Block i of n takes tiles i, 2n - 1 - i, 2n + i ..., so that what a round gives it too much of the next one takes back. With .dynamic it
+ * takes the next that nobody has, which is asked for a tile ahead. */
+static void step(sett_build *b, const attention_parts *t, const walk *x)
+{
+    sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0);
+    if (t->next) {
+        sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, 0), n), 0);
+        return;
+    }
+    sett_val *round = sett_add(sett_at(x->round, 0), 1);
+    sett_set(x->round, round, 0);
+    sett_set(x->index, sett_add(sett_mul(round, n), sett_where(sett_eq(sett_mod(round, 2), 0), i, sett_sub(sett_sub(n, 1), i))), 0);
+}
+
+/* The last block to end leaves the counters as the next launch needs them. */
+static void end_walk(sett_build *b, const attention_parts *t)
+{
+    if (!t->next)
+        return;
+    sett_if (b, sett_eq(sett_atomic_ordered(t->next, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 1), sett_sub(sett_grid_dim(b, 0), 1)))
+        for (int i = 0; i < NEXT_INTS; i++)
+            sett_set(t->next, 0, i);
+}
+
+static sett_val *rows_of(const attention_parts *t, sett_val *request)
+{
+    return t->offsets ? sett_sub(sett_at(t->offsets, sett_add(request, 1)), sett_at(t->offsets, request)) : t->M;
+}
+
+static sett_val *high_of(const attention_parts *t, sett_val *rows)
+{
+    return sett_floordiv(sett_add(rows, t->o->tuning.rows - 1), t->o->tuning.rows);
+}
+
+/* What only the memory of the CPU engine tells without cost: assertions are compiled in there. */
+static void check_request(sett_build *b, const attention_parts *t, sett_val *request)
+{
+    sett_val *keys = t->source->keys(t, request);
+    if (t->offsets)
+        sett_assert(b, sett_and(sett_ge(rows_of(t, request), 0), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} rows", request,
+            sett_at(t->offsets, request), sett_at(t->offsets, sett_add(request, 1)), t->M);
+    if (t->key_offsets)
+        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} keys", request,
+            sett_at(t->key_offsets, request), sett_at(t->key_offsets, sett_add(request, 1)), t->N);
+    if (t->lengths)
+        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
+}
+
+/* Requests whose tiles end before the index are passed; then the walk's request may be B, which is none. */
+static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
+{
+    if (!t->offsets) {
+        sett_val *tiles = sett_mul(high_of(t, t->M), t->H), *request = sett_min(sett_floordiv(index, tiles), t->B);
+        sett_set(x->request, request, 0), sett_set(x->before, sett_mul(request, tiles), 0);
+        return;
+    }
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *request = sett_at(x->request, 0);
+        sett_set(more, 0, 0);
+        sett_if (b, sett_lt(request, t->B)) {
+            check_request(b, t, request);
+            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high_of(t, rows_of(t, request)), t->H));
+            sett_if (b, sett_ge(index, end)) {
+                sett_set(x->before, end, 0), sett_set(x->request, sett_add(request, 1), 0);
+                sett_set(more, 1, 0);
+            }
+        }
+    }
+}
+
+/* Tile `index` of the walk's request. Heads go by sections whose K and V L2 has room for; in a section the last queries, which may see the
+ * most keys, come first, each of all heads. */
+static attention_work work_at(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
+{
+    attention_work w = {.request = sett_at(x->request, 0)};
+    if (!t->offsets)
+        check_request(b, t, w.request);
+    w.rows = rows_of(t, w.request), w.keys = t->source->keys(t, w.request);
+    w.first_row = t->offsets ? sett_at(t->offsets, w.request) : sett_const(b, SETT_I32, 0);
+    const int bytes = (t->k.columns + t->v.columns) * sett__bytes_of(t->o->dtype);
+    sett_val *high = high_of(t, w.rows), *group = sett_value(b, t->group);
+    sett_val *together = sett__attention_masks_last(t) ? sett_clamp(sett_floordiv(L2_BYTES / bytes, sett_max(w.keys, 1)), 1, t->HK) : sett_const(b, SETT_I32, 1);
+    sett_val *heads = sett_mul(together, group), *within = sett_sub(index, sett_at(x->before, 0));
+    sett_val *section = sett_floordiv(within, sett_mul(heads, high)), *rest = sett_sub(within, sett_mul(section, sett_mul(heads, high)));
+    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(t->H, first)), *up = sett_floordiv(rest, here);
+    w.head = sett_add(first, sett_sub(rest, sett_mul(up, here)));
+    w.row = sett_mul(sett_sub(sett_sub(high, 1), up), t->o->tuning.rows);
+    sett__attention_bounds(b, t, &w);
+    return w;
+}
+
+/* The slot of the work to come, as it is told to those that multiply. */
+static sett_val **member(attention_work *w, int i)
+{
+    return (sett_val **)w + i;
+}
+
+static void tell(sett_build *b, const attention_parts *t, sett_pipeline_state *put, attention_work *w)
+{
+    (void)b;
+    sett_producer_acquire(put);
+    sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(put));
+    for (int i = 0; w && i < ATTENTION_WORK_INTS; i++)
+        sett_set(slot, *member(w, i), i);
+    sett_set(slot, w != NULL, ATTENTION_WORK_INTS);
+    sett_producer_commit(put);
+    sett_pipeline_advance(put);
+}
+
+sett_val *sett__attention_take(sett_build *b, const attention_parts *t, sett_pipeline_state *get, attention_work *w)
+{
+    sett_consumer_wait(get);
+    sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
+    for (int i = 0; i < ATTENTION_WORK_INTS; i++)
+        *member(w, i) = sett_make_warp_uniform(sett_at(slot, i));
+    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, ATTENTION_WORK_INTS)), 0);
+    sett_consumer_release(get);
+    sett_pipeline_advance(get);
+    (void)b;
+    return is_work;
+}
+
+static void load_query(const attention_parts *t, const attention_work *w, sett_pipeline_state *put)
+{
+    sett_tensor *all = sett_tma_tensor(t->tq), *rows = t->offsets ? sett_slice(all, ALL, ALL, w->head) : sett_slice(all, ALL, ALL, w->head, w->request);
+    sett_producer_acquire(put);
+    sett_tma_load(t->tq, sett_local_tile(sett_domain_offset(rows, sett_add(w->first_row, w->row), 0), T(t->o->tuning.rows, t->o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
+    sett_pipeline_advance(put);
+}
+
+/* The first K comes before Q, whose place may be taken for longer. The tile with the last keys comes first. */
+void sett__attention_produce(sett_build *b, const attention_parts *t)
+{
+    sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
+    const walk x = begin_walk(b);
+    const sett_fast_divmod group = sett_make_fast_divmod(b, t->group);
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *index = sett_at(x.index, 0);
+        pass(b, t, &x, index);
+        step(b, t, &x);
+        sett_set(more, sett_to(sett_lt(sett_at(x.request, 0), t->B), SETT_I32), 0);
+        sett_if (b, sett_ne(sett_at(more, 0), 0)) {
+            attention_work w = work_at(b, t, &x, index);
+            w.shared = sett_value(b, sett_divmod(w.head, group).quotient);
+            w.first_key = t->source->first_key ? t->source->first_key(t, w.request) : NULL;
+            tell(b, t, work, &w);
+            sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
+                sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
+                load_keys(b, t, &t->k, &w, tile, keys);
+                sett_if (b, sett_eq(i, 0))
+                    load_query(t, &w, query);
+                load_keys(b, t, &t->v, &w, tile, values);
+            }
+            sett_if (b, sett_le(w.to, w.from)) /* as O may come to where Q is */
+                load_query(t, &w, query);
+        }
+        sett_else (b)
+            tell(b, t, work, NULL);
+    }
+    end_walk(b, t);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The warp groups that multiply. Each has 64 queries. While its S = Q K^T of the next keys and its O += P V of these are under way, it computes
+ * the softmax of the S that has come first. P goes from the accumulator's registers to A of the second product as they are. */
+#include "attention.h"
+#include <math.h>
+
+static const double LOG2_E = 1.4426950408889634;
+
+typedef struct flash {
+    const attention_parts *t;
+    const attention_work *w;
+    attention_scores *scores;
+    sett_val *group;
+    sett_tiled_mma *qk, *pv;
+    sett_thr_mma *qk_mine, *pv_mine;
+    sett_tensor *s, *p, *o, *max, *sum; /* registers; max in the unit of the scores */
+    sett_pipeline_state *query, *keys, *values;
+} flash;
+
+/* Two groups take turns to begin products, so that one's softmax lies under the other's products. */
+static void turn(sett_build *b, const flash *f, bool mine)
+{
+    sett_val *whose = mine ? f->group : sett_sub(1, f->group);
+    if (groups_of(f->t->o) == 2 && mine)
+        sett_barrier(b, sett_add(whose, BARRIER_TURN), 2 * GROUP);
+    else if (groups_of(f->t->o) == 2)
+        sett_barrier_arrive(b, sett_add(whose, BARRIER_TURN), 2 * GROUP);
+}
+
+static void begin_scores(sett_build *b, const flash *f)
+{
+    sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(f->qk_mine, f->t->q));
+    sett_tensor *fk = sett_make_fragment_B(f->qk, sett_partition_B(f->qk_mine, sett_slice(f->t->k.ring, ALL, ALL, sett_pipeline_stage(f->keys))));
+    sett_gemm(f->qk, f->s, fq, fk, f->s, .overwrite = true);
+    sett_mma_commit(b);
+}
+
+static void begin_sums(sett_build *b, const flash *f)
+{
+    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(f->pv_mine, sett_slice(f->t->vt.ring, ALL, ALL, sett_pipeline_stage(f->values))));
+    sett_gemm(f->pv, f->o, f->p, fv, f->o);
+    sett_mma_commit(b);
+}
+
+static void release(sett_pipeline_state *s)
+{
+    sett_consumer_release(s), sett_pipeline_advance(s);
+}
+
+/* Of what a thread has of an accumulator, ((2,2,n/8),1,1), mode (0,1) is the row: one number each, of this thread's columns. */
+static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
+{
+    return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2, 1), 1, 1));
+}
+
+/* 2^x. */
+static sett_val *power(const flash *f, sett_val *x)
+{
+    return f->t->o->exact ? sett_exp2(x) : sett_exp2_approx_ftz(x);
+}
+
+/* P = 2^(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. Of a row that has seen no key max is -infinity,
+ * and all of P is 0. */
+static sett_val *softmax(const flash *f, sett_val *s, sett_val **fade)
+{
+    sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
+    sett_val *level = sett_where(sett_eq(now, -INFINITY), 0.0, now);
+    const sett_arg scale = sett__attention_unit(f->scores, LOG2_E);
+    sett_val *base = sett_neg(sett_mul(level, scale));
+    if (weight_exponent(f->t->o))
+        base = sett_add(base, weight_exponent(f->t->o));
+    sett_val *p = power(f, sett_fma(s, scale, base));
+    *fade = power(f, sett_mul(sett_sub(was, level), scale));
+    sett_store(f->sum, sett_fma(sett_load(f->sum), *fade, by_rows(p, SETT_ADD, 0.0)));
+    sett_store(f->max, now);
+    return p;
+}
+
+static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edge, sett_val **fade)
+{
+    return softmax(f, sett__attention_score(b, f->scores, sett_load(f->s), tile, edge), fade);
+}
+
+/* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
+ * eight and two of the next: V's keys were turned to that order (attention_turn.c). */
+static void keep(sett_build *b, const flash *f, sett_val *p)
+{
+    if (is_f8(f->t->o))
+        sett_store(sett_composition(f->p, sett_make_layout(b, T(2, 2, 2, f->t->o->tuning.keys / 16), T(1, 4, 2, 8))), sett_to(sett_reshape(p, T(2, 2, 2, f->t->o->tuning.keys / 16)), f->t->o->dtype));
+    else
+        sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
+}
+
+/* Tiles from `from` on down to `to`, of which those behind have been counted. */
+static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, bool edge)
+{
+    sett_for (b, i, 0, sett_sub(from, to), 1) {
+        sett_val *fade, *tile = sett_sub(sett_sub(from, 1), i);
+        sett_consumer_wait(f->keys), sett_consumer_wait(f->values);
+        turn(b, f, true);
+        begin_scores(b, f);   /* in flight: S of the next keys, */
+        begin_sums(b, f);     /* and O += P V of these */
+        turn(b, f, false);
+        sett_mma_wait(b, 1);  /* S has come */
+        release(f->keys);
+        sett_val *p = weights(b, f, tile, edge, &fade);
+        sett_mma_wait(b, 0);  /* O and P are free */
+        release(f->values);
+        sett_store(f->o, sett_mul(sett_load(f->o), fade));
+        keep(b, f, p);
+    }
+}
+
+/* All tiles of a work that has some. */
+static void loop(sett_build *b, const flash *f)
+{
+    const attention_work *w = f->w;
+    sett_val *fade, *last = sett_sub(w->to, 1);
+    sett_consumer_wait(f->keys);
+    begin_scores(b, f);
+    sett_mma_wait(b, 0);
+    release(f->keys);
+    keep(b, f, weights(b, f, last, true, &fade));
+    sett_consumer_wait(f->values);
+    sett__attention_clear_tail(b, f->t, w, sett_pipeline_stage(f->values), last);
+    if (sett__attention_masks_last(f->t))
+        tiles(b, f, last, w->whole_to, true);
+    tiles(b, f, sett_min(last, w->whole_to), w->whole_from, false);
+    if (sett__attention_masks_first(f->t))
+        tiles(b, f, w->whole_from, w->from, true);
+    if (f->t->own_out)
+        release(f->query);
+    sett_consumer_wait(f->values);
+    begin_sums(b, f);
+    sett_mma_wait(b, 0);
+    release(f->values);
+}
+
+/* The sums of no key, or of the sink, which one of the four threads of a row counts. */
+static void begin(sett_build *b, const flash *f)
+{
+    const attention_parts *t = f->t;
+    sett_fill(f->o, 0.0);
+    sett_fill(f->max, -INFINITY), sett_fill(f->sum, 0.0);
+    if (t->sinks) {
+        sett_fill(f->max, sett_div(sett_at(t->sinks, f->w->head), sett__attention_unit(f->scores, 1)));
+        sett_fill(f->sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1 << weight_exponent(t->o)), 0.0));
+    }
+}
+
+static void make(sett_build *b, flash *f)
+{
+    const sett_attention_options *o = f->t->o;
+    const int rows = o->tuning.rows, keys = o->tuning.keys;
+    f->qk = sett_make_tiled_mma(sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = SETT_F32, .n = keys), T(groups_of(o), 1, 1), ALL);
+    f->pv = sett_make_tiled_mma(sett_wgmma(b, .a = o->dtype, .b = o->dtype, .acc = SETT_F32, .n = o->dv, .a_from = SETT_RMEM, .b_major = is_f8(o) ? SETT_K_MAJOR : SETT_MN_MAJOR), T(groups_of(o), 1, 1), ALL);
+    f->qk_mine = sett_get_slice(f->qk, sett_mul(f->group, GROUP));
+    f->pv_mine = sett_get_slice(f->pv, sett_mul(f->group, GROUP));
+    f->s = sett_make_fragment_C(f->qk, sett_partition_shape_C(f->qk, T(rows, keys)));
+    f->o = sett_make_fragment_C(f->pv, sett_partition_shape_C(f->pv, T(rows, o->dv)));
+    f->p = sett_make_fragment_A(f->pv, sett_partition_shape_A(f->pv, T(rows, keys)));
+    f->max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
+    f->sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
+    f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
+}
+
+void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *group)
+{
+    attention_work w;
+    attention_scores scores = {.b = b, .t = t, .w = &w};
+    flash f = {.t = t, .w = &w, .scores = &scores, .group = group};
+    make(b, &f);
+    sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
+    scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
+    scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(t->work);
+    if (groups_of(t->o) == 2)
+        sett_if (b, sett_eq(group, 1))
+            turn(b, &f, false); /* the first turn is the other group's */
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__attention_take(b, t, work, &w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work) {
+            sett__attention_scores_begin(b, &scores);
+            begin(b, &f);
+            sett_consumer_wait(f.query);
+            sett_if (b, sett_gt(w.to, w.from))
+                loop(b, &f);
+            sett_else (b)
+                if (t->own_out) {
+                    sett_barrier(b, sett_add(group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
+                    release(f.query);
+                }
+            const attention_result r = {.pv = f.pv, .o = f.o, .sum = f.sum, .max = f.max, .scores = &scores};
+            sett__attention_store(b, t, &w, &r, group);
+            if (!t->own_out)
+                release(f.query);
+        }
+    }
+    sett_tma_store_wait_read(b, 0);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a query sees, and what becomes of its scores. */
+#include "attention.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- parameters ------------------------------------------------------------------------------------------- */
+void sett__attention_mask_params(sett_build *b, attention_parts *t)
+{
+    const sett_attention_options *o = t->o;
+    static const char *const scales[][2] = {{"QSCALES", "LQSCALES0"}, {"KSCALES", "LKSCALES0"}, {"VSCALES", "LVSCALES0"}};
+    for (int i = 0; o->scaled && i < 3; i++)
+        t->scales[i] = sett_param(b, scales[i][0], SETT_F32, sett_make_layout(b, T1(i ? t->HK : t->H), T1(sett_sym(b, scales[i][1]))));
+    if (o->scale)
+        t->scale = sett_scalar(b, "scale", SETT_F32);
+    if (o->window)
+        t->window = sett_scalar(b, "window", SETT_I32);
+    if (o->prefix)
+        t->prefix = sett_param(b, "PREFIX", SETT_I32, sett_make_layout(b, T1(t->B)));
+    if (o->softcap)
+        t->cap = sett_scalar(b, "cap", SETT_F32);
+    if (o->alibi)
+        t->slopes = sett_param(b, "SLOPES", SETT_F32, sett_make_layout(b, T1(t->H)));
+    if (o->sinks)
+        t->sinks = sett_param(b, "SINKS", SETT_F32, sett_make_layout(b, T1(t->H)));
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------------- */
+/* The key that stands where the query does: the last ones are beside each other. */
+static sett_val *own_key(const attention_work *w, sett_val *query)
+{
+    return sett_add(query, sett_sub(w->keys, w->rows));
+}
+
+/* Those of .causal, .window and .prefix. */
+static sett_attention_keys by_options(const attention_parts *t, const attention_work *w, sett_val *query)
+{
+    const sett_attention_options *o = t->o;
+    sett_val *own = own_key(w, query);
+    sett_attention_keys k = {SETT_A(0), SETT_A(w->keys)};
+    if (o->window) {
+        sett_val *window = sett_min(t->window, INT32_MAX / 2); /* no sum overflows */
+        k.first = SETT_A(sett_sub(sett_add(own, 1), window));
+        k.last = SETT_A(sett_add(own, window));
+    }
+    if (o->causal)
+        k.last = SETT_A(sett_add(own, 1));
+    if (o->prefix)
+        k.last = SETT_A(sett_max(sett_add(own, 1), sett_at(t->prefix, w->request)));
+    return k;
+}
+
+static sett_attention_at at_of(sett_build *b, const attention_work *w)
+{
+    return (sett_attention_at){.b = b, .batch = w->request, .head = w->head, .queries = w->rows, .keys = w->keys};
+}
+
+/* A bound of the caller's as a value; it fails the build where it is none. */
+static sett_val *checked(sett_build *b, const attention_parts *t, const char *name, sett_arg bound)
+{
+    char text[120];
+    const sett_arg shape = bound.kind == SETT_VALUE ? sett_val_shape(bound.u.v) : (sett_arg){.kind = SETT_NODE};
+    const bool is_int = bound.kind == SETT_INT || (bound.kind == SETT_VALUE && sett_val_dtype(bound.u.v) == SETT_I32 && shape.kind == SETT_NODE && !shape.rank);
+    if (!is_int && bound.kind != SETT_POISON) {
+        snprintf(text, sizeof text, ".bounds gives a .%s that is no scalar of i32", name);
+        sett_fail_at(t->site, b, SETT_E_ARGUMENT, "sett_attention_with", text);
+    }
+    return sett_value(b, is_int ? bound : sett_arg_i(0));
+}
+
+/* Within 0 and N; first NULL: 0 for every query. */
+typedef struct seen {
+    sett_val *first, *last;
+} seen;
+
+static seen seen_by(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *query)
+{
+    const sett_attention_at at = at_of(b, w);
+    const sett_attention_keys k = t->own->bounds ? t->own->bounds(&at, query, t->own->user) : by_options(t, w, query);
+    seen x = {.last = sett_clamp(checked(b, t, "last", k.last), 0, w->keys)};
+    if (k.first.kind != SETT_INT || k.first.u.i > 0)
+        x.first = sett_max(checked(b, t, "first", k.first), 0);
+    return x;
+}
+
+bool sett__attention_masks_last(const attention_parts *t)
+{
+    return t->own->bounds || t->own->predicate || t->o->causal || t->o->window;
+}
+
+bool sett__attention_masks_first(const attention_parts *t)
+{
+    return t->own->bounds || t->o->window;
+}
+
+/* Bounds do not fall from query to query, so those of the first and the last one are enough. */
+void sett__attention_bounds(sett_build *b, const attention_parts *t, attention_work *w)
+{
+    const int keys = t->o->tuning.keys;
+    const seen top = seen_by(b, t, w, w->row), bottom = seen_by(b, t, w, sett_sub(sett_min(sett_add(w->row, t->o->tuning.rows), w->rows), 1));
+    if (t->own->bounds)
+        sett_assert(b, sett_and(sett_le(top.last, bottom.last), sett_le(top.first ? top.first : w->row, bottom.first ? bottom.first : w->row)), ".bounds: from query {} on they fall", w->row);
+    if (t->window)
+        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    w->from = top.first ? sett_floordiv(top.first, keys) : sett_const(b, SETT_I32, 0);
+    w->to = sett_floordiv(sett_add(bottom.last, keys - 1), keys);
+    sett_val *last = sett_max(sett_sub(w->to, 1), w->from);
+    w->whole_to = t->own->predicate ? w->from : sett_clamp(sett_floordiv(top.last, keys), w->from, last);
+    w->whole_from = bottom.first ? sett_clamp(sett_floordiv(sett_add(bottom.first, keys - 1), keys), w->from, w->whole_to) : w->from;
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------------- */
+/* Of a thread's elements, ((2,2,keys/8),1,1), mode (0,1) is the row. */
+static sett_arg element_of_row(sett_build *b, int row)
+{
+    return sett_tuple(b, sett_tuple(b, 0, row, 0), 0, 0);
+}
+
+/* Of the product of a query and a key, times a factor. */
+static sett_arg plain_unit(const attention_scores *x, double factor)
+{
+    const attention_parts *t = x->t;
+    if (x->unit)
+        return SETT_A(sett_mul(sett_at(x->unit, 0), factor));
+    return t->scale ? SETT_A(sett_mul(t->scale, factor)) : SETT_A(factor / sqrt(t->o->d));
+}
+
+/* Of .scaled. */
+static void begin_unit(sett_build *b, attention_scores *x)
+{
+    const attention_parts *t = x->t;
+    sett_val *q = sett_at(t->scales[0], x->w->head), *k = sett_at(t->scales[1], sett_value(b, sett_divmod(x->w->head, sett_make_fast_divmod(b, t->group)).quotient));
+    x->unit = NULL;
+    sett_val *both = sett_mul(sett_mul(q, k), plain_unit(x, 1));
+    x->unit = sett_var(b, SETT_F32, both);
+}
+
+void sett__attention_scores_begin(sett_build *b, attention_scores *x)
+{
+    const attention_parts *t = x->t;
+    sett_tensor **const to[] = {&x->first, &x->last, &x->own};
+    sett_val *column = sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, 0)), 1));
+    if (t->o->scaled)
+        begin_unit(b, x);
+    if (t->o->alibi)
+        x->slope = sett_var(b, SETT_F32, sett_neg(sett_div(sett_at(t->slopes, x->w->head), plain_unit(x, 1))));
+    for (int r = 0; r < 2; r++) {
+        sett_val *query = sett_min(sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row), sett_sub(x->w->rows, 1));
+        const seen s = seen_by(b, t, x->w, query);
+        sett_val *const is[] = {s.first, s.last, t->o->alibi ? own_key(x->w, query) : NULL};
+        for (int i = 0; i < 3; i++) {
+            if (is[i] && !r)
+                *to[i] = sett_make_rmem_tensor(b, SETT_I32, T(1, 2, 1), 1, 1);
+            if (is[i])
+                sett_set(*to[i], sett_sub(is[i], column), r);
+        }
+    }
+}
+
+static sett_val *plain_score(const attention_scores *x, sett_val *s, sett_val *first_key)
+{
+    (void)x, (void)first_key;
+    return s;
+}
+
+static sett_arg cap_unit(const attention_scores *x, double factor)
+{
+    return SETT_A(sett_mul(x->t->cap, factor));
+}
+
+static sett_val *cap_score(const attention_scores *x, sett_val *s, sett_val *first_key)
+{
+    const attention_parts *t = x->t;
+    (void)first_key;
+    sett_val *y = sett_mul(s, sett_mul(sett_rcp(t->cap), plain_unit(x, 1)));
+    return t->o->exact ? sett_tanh(y) : sett_tanh_approx(y);
+}
+
+/* The distance is that of the row to the tile, less a number. Where keys are causal it is not negative, or the key is masked. */
+static sett_val *alibi_score(const attention_scores *x, sett_val *s, sett_val *first_key)
+{
+    const attention_parts *t = x->t;
+    sett_val *distance = sett_sub(sett_to(sett_sub(sett_load(x->own), first_key), SETT_F32), sett_to(sett_coord_value(x->columns, 1), SETT_F32));
+    if (!t->o->causal || t->o->prefix)
+        distance = sett_abs(distance);
+    return sett_fma(distance, sett_at(x->slope, 0), s);
+}
+
+static sett_arg own_unit(const attention_scores *x, double factor)
+{
+    (void)x;
+    return SETT_A(factor);
+}
+
+/* What a function of the caller's gives, if it is as S is. */
+static sett_val *as_scores(sett_build *b, const attention_parts *t, const char *name, sett_val *gives, sett_val *s, sett_dtype type)
+{
+    char is[120] = "NULL", want[120], text[400];
+    sett_arg_str(sett_shape(s), want, sizeof want);
+    if (gives)
+        sett_arg_str(sett_shape(gives), is, sizeof is);
+    if (gives && !strcmp(is, want) && sett_val_dtype(gives) == type)
+        return gives;
+    snprintf(text, sizeof text, ".%s gives %s%s%s, and it is asked about %s: it gives %s of that shape", name, gives ? sett_dtype_name(sett_val_dtype(gives)) : "", gives ? " of shape " : "", is, want, sett_dtype_name(type));
+    sett_fail_at(t->site, b, SETT_E_ARGUMENT, "sett_attention_with", text);
+    return type == SETT_BOOL ? sett_ge(s, 0.0) : s;
+}
+
+static sett_val *query_of(const attention_scores *x)
+{
+    return sett_add(sett_coord_value(x->crd, 0), x->w->row);
+}
+
+static sett_val *key_of(const attention_scores *x, sett_val *first_key)
+{
+    return sett_add(sett_coord_value(x->crd, 1), first_key);
+}
+
+static sett_val *own_score(const attention_scores *x, sett_val *s, sett_val *first_key)
+{
+    const attention_parts *t = x->t;
+    const sett_attention_at at = at_of(x->b, x->w);
+    sett_val *scaled = sett_mul(s, plain_unit(x, 1));
+    return as_scores(x->b, t, "score", t->own->score(&at, scaled, query_of(x), key_of(x, first_key), t->own->user), s, SETT_F32);
+}
+
+/* What becomes of a score, in a unit in which that is least work, and the unit times a number. */
+typedef struct score {
+    sett_val *(*of)(const attention_scores *, sett_val *s, sett_val *first_key);
+    sett_arg (*unit)(const attention_scores *, double factor);
+} score;
+
+static const score *score_of(const attention_parts *t)
+{
+    static const score plain = {plain_score, plain_unit}, cap = {cap_score, cap_unit}, alibi = {alibi_score, plain_unit}, own = {own_score, own_unit};
+    return t->own->score ? &own : t->o->softcap ? &cap : t->o->alibi ? &alibi : &plain;
+}
+
+sett_arg sett__attention_unit(const attention_scores *x, double factor)
+{
+    return score_of(x->t)->unit(x, factor);
+}
+
+sett_val *sett__attention_score(sett_build *b, const attention_scores *x, sett_val *s, sett_val *tile, bool edge)
+{
+    sett_val *first_key = sett_mul(tile, x->t->o->tuning.keys), *column = edge ? sett_coord_value(x->columns, 1) : NULL;
+    s = score_of(x->t)->of(x, s, first_key);
+    if (edge)
+        s = sett_where(sett_lt(column, sett_sub(sett_load(x->last), first_key)), s, -INFINITY);
+    if (edge && x->first)
+        s = sett_where(sett_ge(column, sett_sub(sett_load(x->first), first_key)), s, -INFINITY);
+    if (!x->t->own->predicate)
+        return s;
+    const sett_attention_at at = at_of(b, x->w);
+    return sett_where(as_scores(b, x->t, "predicate", x->t->own->predicate(&at, query_of(x), key_of(x, first_key), x->t->own->user), s, SETT_BOOL), s, -INFINITY);
+}
