@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What identifies the code behind a function: the GNU build ids of libsett's object, of the object (a library or the program) that
- * has the function, and of all objects that this one needs and those need, in the order in which it names them; and where in its object the
+ * has the function, of libsett-kernels where it is loaded, and of all objects that these need and those need, in the order in which they name them; and where in its object the
  * function lies. The linker makes a build id from all that an object holds, so that whoever changes a body, or a helper that it
  * calls in a library that its own needs, changes this. The C library's parts are left out: they are the machine's, and what a body
  * records does not depend on them. Of code that lies in no object, or in one without a build id, nothing can be told. */
@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_OBJECTS = 1024, MOST_NEEDED = 64, NAME = 96, ID_LEAST = 8, ID_MOST = 64 };
@@ -176,12 +177,25 @@ static bool reach_needed(const objects *all, reached *r, const object *o)
     return ok;
 }
 
+/* An object may call ready kernels without naming libsett-kernels: where that was opened for all to see, its functions are found. So it counts as
+ * needed wherever it is loaded. */
+static bool reach_kernels(const objects *all, reached *r)
+{
+    char name[NAME];
+    bool ok = true;
+    snprintf(name, sizeof name, "libsett-kernels.so.%d", SETT_VERSION_MAJOR);
+    for (int i = 0; i < all->n; i++)
+        if (!strcmp(all->at[i].soname, name))
+            ok &= by_name(all, name) == i && reach(r, i);
+    return ok;
+}
+
 static bool build_of(const objects *all, int first, int second, sett__digest *build)
 {
     uint8_t ids[MOST_NEEDED * (ID_MOST + 1)];
     size_t len = 0;
     reached r = {0};
-    bool ok = all->all && reach(&r, first) && reach(&r, second);
+    bool ok = all->all && reach(&r, first) && reach(&r, second) && reach_kernels(all, &r);
     for (int i = 0; i < r.n && ok; i++) {
         sett__blob id;
         ok = id_of(&all->at[r.at[i]], &id);

@@ -261,6 +261,25 @@ START_TEST(needs_with_two_answers)
 END_TEST
 
 /* Each member that is in the key, and each that is not. */
+/* A body may call functions of libsett-kernels, which its object does not name: where that is loaded its build counts. */
+START_TEST(kernels_that_are_not_named)
+{
+    sett__identity last = {0};
+    sett__digest without, with;
+    uint64_t at;
+    char name[64], from[4096];
+    void *body = family_body("test-family.so");
+    snprintf(name, sizeof name, "libsett-kernels.so.%d", SETT_VERSION_MAJOR);
+    ck_assert(sett__beside(name, from, sizeof from) && sett__identity_of(&last, body, &without, &at));
+    void *kernels = dlopen(from, RTLD_NOW | RTLD_GLOBAL);
+    ck_assert_msg(kernels != NULL, "%s", dlerror());
+    last = (sett__identity){0};
+    ck_assert(sett__identity_of(&last, body, &with, &at));
+    ck_assert(memcmp(&with, &without, sizeof with));
+    ck_assert_int_eq(dlclose(kernels), 0);
+}
+END_TEST
+
 START_TEST(options_of_an_alias)
 {
     const variant v = {40, 64, 2.0}, w = {40, 64, 3.0};
@@ -700,5 +719,5 @@ START_TEST(merged_tables)
 }
 END_TEST
 
-SUITE_IN_ROOT(alias, a_folder, a_pack, two_processes, threads, another_build, identities, needs_with_two_answers, options_of_an_alias, who_records, without_its_entry, another_target, rows,
+SUITE_IN_ROOT(alias, a_folder, a_pack, two_processes, threads, another_build, identities, needs_with_two_answers, kernels_that_are_not_named, options_of_an_alias, who_records, without_its_entry, another_target, rows,
     damaged_rows, damage_is_logged, writers_at_once, failing_calls, foreign_files, folders, damaged_tables, signed_tables, merged_tables)
