@@ -80,7 +80,7 @@ static inline int halves_of(const sett_gemm_wgmma_options *o)
 }
 
 /* Of tiles within it ptxas spills nothing, but 4 to 24 bytes where SiLU, GELU, SwiGLU or a soft cap take registers too, 8 bytes of one of 136 rows with .stream_k and a long epilogue, of 128 and 144 rows with .promote,
- * .batched, .scaled and .residual, and 24 bytes of 56 x 256 with .block_scales, .stream_k and .swiglu. */
+ * .batched, .scaled and .residual, 24 bytes of 56 x 256 with .block_scales, .stream_k and .swiglu, and with .quantise 2 more: 116 bytes of 144 x 128 with .promote and .stream_k, 32 of 128 x 128 with .block_scales, 24 of i8. */
 static inline int most_sums(const sett_gemm_wgmma_options *o)
 {
     if (packed_bits(o)) /* beside two K tiles of weights, 16 registers each */

@@ -39,15 +39,16 @@ static const tile_set tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, 
     [PACKED] = {TILES(packed), TILES(gated_packed)}};
 
 /* The same of .quantise 2, for whole blocks of 128 columns of D. No such product has a kernel of few rows, so that low tiles are here.
- * Gated ones of 112 and 128 rows, of two levels of 56, and of packed weights of 160 would spill. */
+ * Gated ones of 112 and 128 rows, of two levels of 56, and of packed weights of 160 would spill, and of two levels 128 and 144 rows more than 40 bytes. */
 static const struct product_tile whole[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {48, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}},
     whole_straddling[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, true}, {160, 128, 128, 2, false}, {192, 128, 128, 2, false}},
     whole_gated[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {104, 256, 128, 1, false}, {120, 256, 128, 1, false}},
-    whole_levels[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}},
+    whole_levels[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {48, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}},
+    whole_gated_levels[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}},
     whole_packed[] = {{16, 128, 128, 1, false}, {16, 256, 256, 1, false}, {32, 256, 256, 1, false}, {64, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, false}, {144, 128, 128, 1, false}},
     whole_gated_packed[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}},
     whole_blocks[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}};
-static const tile_set whole_by[][2] = {[SUMMED] = {TILES(whole), TILES(whole_gated)}, [STRADDLED] = {TILES(whole_straddling), TILES(whole_gated)}, [GROUPED] = {TILES(whole), TILES(whole_gated)}, [IN_LEVELS] = {TILES(whole), TILES(whole_levels)},
+static const tile_set whole_by[][2] = {[SUMMED] = {TILES(whole), TILES(whole_gated)}, [STRADDLED] = {TILES(whole_straddling), TILES(whole_gated)}, [GROUPED] = {TILES(whole), TILES(whole_gated)}, [IN_LEVELS] = {TILES(whole_levels), TILES(whole_gated_levels)},
     [IN_BLOCKS] = {TILES(whole_blocks), TILES(whole_levels)}, [PACKED] = {TILES(whole_packed), TILES(whole_gated_packed)}};
 
 static double least(double x, double y)

@@ -156,6 +156,9 @@ product_way sett__product_way(const sett_product *x, int m, int expected)
     return sett__product_choose(&f, rows);
 }
 
+/* Of a soft cap: x / cap and cap times a fraction are numbers. */
+static const float CAP_LEAST = 0x1p-100f;
+
 /* Numbers of terms: those that the problem has, and no others. A 0 of alpha, beta, low and high is a number as others. */
 static sett_status check_numbers(const sett_gemm_terms *t, const sett_product_operands *o, sett_error *err)
 {
@@ -165,8 +168,8 @@ static sett_status check_numbers(const sett_gemm_terms *t, const sett_product_op
         int has;
         const char *of;
     } number[] = {{"alpha", o->alpha, t->alpha, "alpha"}, {"cap", o->cap, t->softcap, "softcap"}, {"beta", o->beta, t->beta, "beta"}, {"low", o->low, t->clamp, "clamp"}, {"high", o->high, t->clamp, "clamp"}};
-    if (t->softcap && !(o->cap > 0))
-        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".cap is %g, and .terms.softcap is 1: more than 0", (double)o->cap);
+    if (t->softcap && !(o->cap >= CAP_LEAST && o->cap <= 1 / CAP_LEAST))
+        return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".cap is %g, and .terms.softcap is 1: from %g to %g", (double)o->cap, (double)CAP_LEAST, (double)(1 / CAP_LEAST));
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (!number[i].has && number[i].x != 0)
             return sett__product_fail(err, SETT_E_ARGUMENT, run_name, ".%s is %g, and .terms.%s is 0", number[i].name, (double)number[i].x, number[i].of);

@@ -355,7 +355,7 @@ class Results(Case):
         p = product(48, 64, alpha=1, clamp=1)
         self.same(p(a, b, alpha=0, low=0, high=0), np.zeros((9, 48)))
         for cap in (0, -1, float("nan")):
-            with self.refused(Status.E_ARGUMENT, f".cap is {cap:g}, and .terms.softcap is 1: more than 0"):
+            with self.refused(Status.E_ARGUMENT, f".cap is {cap:g}, and .terms.softcap is 1: from 7.88861e-31 to 1.26765e+30"):
                 product(48, 64, softcap=1)(a, b, cap=cap)
         for extents in ((0, 64), (48, 0)):
             self.same(product(*extents)(a[:, : extents[1]], b[: extents[0], : extents[1]]), np.zeros((9, extents[0])))

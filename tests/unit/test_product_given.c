@@ -205,8 +205,8 @@ START_TEST(numbers)
         const char *text;
         float d;
     } of[] = {{{.alpha = 1}, {0}, NULL, 0}, {{.alpha = 1}, {.alpha = 2}, NULL, 16}, {{0}, {.alpha = 2}, ".alpha is 2, and .terms.alpha is 0", 1}, {{.beta = 1}, {0}, NULL, 8}, {{.beta = 1}, {.beta = 3}, NULL, 11},
-        {{.softcap = 1}, {0}, ".cap is 0, and .terms.softcap is 1: more than 0", 1}, {{.softcap = 1}, {.cap = -0.5f}, ".cap is -0.5, and .terms.softcap is 1: more than 0", 1},
-        {{.softcap = 1}, {.cap = NAN}, ".cap is nan, and .terms.softcap is 1: more than 0", 1}, {{.clamp = 1}, {0}, NULL, 0}, {{.clamp = 1}, {.high = 5}, NULL, 5}, {{.clamp = 1}, {.low = -5}, NULL, 0},
+        {{.softcap = 1}, {0}, ".cap is 0, and .terms.softcap is 1: from 7.88861e-31 to 1.26765e+30", 1}, {{.softcap = 1}, {.cap = -0.5f}, ".cap is -0.5, and .terms.softcap is 1: from 7.88861e-31 to 1.26765e+30", 1},
+        {{.softcap = 1}, {.cap = NAN}, ".cap is nan, and .terms.softcap is 1: from 7.88861e-31 to 1.26765e+30", 1}, {{.softcap = 1}, {.cap = INFINITY}, ".cap is inf, and .terms.softcap is 1: from 7.88861e-31 to 1.26765e+30", 1}, {{.clamp = 1}, {0}, NULL, 0}, {{.clamp = 1}, {.high = 5}, NULL, 5}, {{.clamp = 1}, {.low = -5}, NULL, 0},
         {{.clamp = 1}, {.low = 1, .high = NAN}, ".low is 1, and .high is nan: .low is not above .high", 1}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         const float d = one_of(&of[i].t, of[i].o, of[i].text);

@@ -37,10 +37,10 @@ extern "C" {
  * run; it is off by at most n 2^-24 times the sum of |x|, n the number of x. A NaN among the values makes
  * both NaN.
  * NaN passes through all of it; f8E4M3FN and f8E5M2 saturate, i8 too, to which NaN is 0.
- * Activations are rounded to C's type behind them, and their error is at most a 32nd of what that
- * rounding leaves of |x|: docs/products.md has the bounds. With C of f32 gelu is by the accurate erf, and
- * softcap by the accurate tanh; with other C softcap is within 2^-20 of itself. They have the same bits on
- * all machines. Of -infinity gelu, gelu_tanh and silu are 0. */
+ * Activations are rounded to C's type behind them. With C of 16 bits or fewer their error is at most a 32nd
+ * of what that rounding leaves of |x|: docs/products.md has the bounds. With C of f32 gelu is by the accurate
+ * erf, and softcap by the accurate tanh; with other C softcap is within 2^-20 of itself. They have the same
+ * bits on all machines. Of -infinity gelu, gelu_tanh and silu are 0. */
 typedef enum sett_activation {
     SETT_ACTIVATION_NONE,
     SETT_ACTIVATION_RELU,      /* max(x, 0) */

@@ -21,7 +21,8 @@
  *
  * On sm_90a kernels are sett_gemm_wgmma's, of batches too; on other targets, for operands that no TMA takes,
  * and of .pointer_array, they are sett_gemm_mma's: right, and slower. Up to 8 rows are sett_gemm_few_rows's,
- * where that takes the problem and .batch_invariant is 0. gemm.h and gemm_mma.h say what sums are.
+ * where that takes the problem, .batch_invariant is 0 and the model does not find a tile faster (N is small
+ * then, and K long). gemm.h and gemm_mma.h say what sums are.
  *
  * With .grouped a run is a product of each of .groups groups of rows with weights of its own, as a mixture of
  * experts has them, in one launch. Which rows are whose stands on the device, and the host never reads it. */
@@ -142,7 +143,8 @@ typedef struct sett_product sett_product;
 SETT_API sett_status sett_product_prepare(sett_engine *, int device, const sett_product_problem *, int max_m,
     sett_product **plan, size_t *workspace_bytes, sett_error *or_null);
 /* The operands of a run, on the device. What the problem has not is NULL, as are A and B of .k 0 and B and D
- * of .n 0, and a number of a term that it has not is 0. */
+ * of .n 0 (of .pointer_array these are arrays, whose addresses are not used), and a number of a term that it
+ * has not is 0. */
 typedef struct sett_product_operands {
     size_t size;
     const void *a, *b, *r;   /* r: of .residual. Of .pointer_array these and d, as others that it names, are
@@ -157,8 +159,8 @@ typedef struct sett_product_operands {
     void *aux;
     float *amax;
     float *row_sum, *column_sum, *row_max, *column_max;
-    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap, above 0.
-                              * One that is forgotten is 0, which is an alpha or a beta as others */
+    float alpha, cap, beta, low, high; /* numbers of the terms of these names; cap of .softcap, 2^-100
+                              * to 2^100. One that is forgotten is 0, which is an alpha or a beta as others */
     int64_t ldsa; /* of .block_scales: a multiple of 4, at least m; 0: m, rounded up to that */
     const int32_t *offsets; /* of SETT_GROUPED_CONTIGUOUS, (groups + 1): rows offsets[g] to offsets[g + 1] - 1
                              * are of group g. They do not fall, and are 0 to m */
