@@ -49,7 +49,7 @@ static const struct product_tile whole[] = {{16, 128, 128, 1, false}, {32, 128, 
     whole_gated_packed[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}},
     whole_blocks[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {64, 128, 128, 1, false}, {128, 128, 128, 1, false}};
 static const tile_set whole_by[][2] = {[SUMMED] = {TILES(whole), TILES(whole_gated)}, [STRADDLED] = {TILES(whole_straddling), TILES(whole_gated)}, [GROUPED] = {TILES(whole), TILES(whole_gated)}, [IN_LEVELS] = {TILES(whole_levels), TILES(whole_gated_levels)},
-    [IN_BLOCKS] = {TILES(whole_blocks), TILES(whole_levels)}, [PACKED] = {TILES(whole_packed), TILES(whole_gated_packed)}};
+    [IN_BLOCKS] = {TILES(whole_blocks), TILES(whole_gated_levels)}, [PACKED] = {TILES(whole_packed), TILES(whole_gated_packed)}};
 
 static double least(double x, double y)
 {
