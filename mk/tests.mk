@@ -11,7 +11,7 @@ $(B)/fuzzed.a: $(call obj,tests/law) $(DIFFER) $(filter-out %/fuzz.o %/fuzz_repl
 # compiler of the fault campaign on the disk cache, fake-ptx.so, knows no LLVM, and takes as long as it is told.
 FAKES := $(B)/fake-cuda.so $(B)/fake-nvtx.so $(B)/fake-ptx.so
 UNLOADED := $(B)/test-unloaded-2.so $(B)/test-unloaded-3.so
-FAMILIES := $(B)/libfamilies.so $(B)/test-family.so $(B)/test-family-other.so $(B)/test-family-nameless.so $(B)/test-family-needing.so
+FAMILIES := $(B)/libfamilies.so $(B)/test-family.so $(B)/test-family-other.so $(B)/test-family-nameless.so $(B)/test-family-needing.so $(B)/test-family-calling.so
 $(FAMILIES) $(UNLOADED) $(FAKES) $(B)/preload.so: private LINK = -shared $(BUILD_ID:%=-Wl,--build-id=%) $(SONAME:%=-Wl,-soname,%) -Wl,--exclude-libs,ALL
 $(B)/fake-cuda.so: private SONAME = libcuda.so.1
 $(B)/fake-nvtx.so: private SONAME = libnvToolsExt.so.1
@@ -24,13 +24,14 @@ $(B)/test-family-other.so: private BUILD_ID = 0x0123456789abcdef0123456789abcdef
 $(B)/test-family-nameless.so: private BUILD_ID = none
 $(B)/test-family-needing.so: private LIBS = -Wl,--no-as-needed -L$(B) -l:test-family.so -Wl,-rpath,'$$ORIGIN'
 $(B)/test-family-needing.so: | $(B)/test-family.so
+$(B)/test-family-calling.so: $(B)/obj/python/tests/own_epilogue.o
 $(UNLOADED): $(B)/test-unloaded-%.so: $(B)/obj/tests/fixture/unloaded-%.o
 $(FAMILIES) $(UNLOADED) $(FAKES) $(B)/preload.so:
 	$(link)
 $(B)/obj/tests/fixture/unloaded-2.o $(B)/obj/tests/fixture/unloaded-3.o: $(B)/obj/tests/fixture/unloaded-%.o: tests/fixture/unloaded.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -DTIMES=$* -MMD -MP -c -o $@ $<
-$(B)/obj/examples/families.o $(B)/obj/tests/fixture/family.o: override CFLAGS += -fvisibility=default
+$(B)/obj/examples/families.o $(B)/obj/tests/fixture/family.o $(B)/obj/python/tests/own_epilogue.o: override CFLAGS += -fvisibility=default
 $(B)/fake/libcuda.so.1: $(B)/fake-cuda.so
 	@mkdir -p $(@D)
 	$(call Q,LN)ln -sf ../$(<F) $@
@@ -44,7 +45,7 @@ $(B)/obj/tests/unit/test_stale.o: override CPPFLAGS += -I$(B)
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(call obj,$(addprefix tests/,rig conform law))
-$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/libsett-ptx.so $(filter %/test-family.so %/test-family-other.so %/test-family-nameless.so %/test-family-needing.so,$(FAMILIES)) $(UNLOADED) $(B)/libsett-kernels.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
+$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/libsett-ptx.so $(filter %/test-family.so %/test-family-other.so %/test-family-nameless.so %/test-family-needing.so %/test-family-calling.so,$(FAMILIES)) $(UNLOADED) $(B)/libsett-kernels.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # The runner with tests that do not end: tests/limits.sh
 $(B)/limits: tests/unit/runner.c $(addprefix $(B)/obj/tests/,fixture/limits.o rig/limits.o rig/cases.o)

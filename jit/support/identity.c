@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What identifies the code behind a function: the GNU build ids of libsett's object, of the object (a library or the program) that
- * has the function, of libsett-kernels where it is loaded, and of all objects that these need and those need, in the order in which they name them; and where in its object the
+ * has the function, of libsett-kernels where that object uses it, and of all objects that these need and those need, in the order in which they name them; and where in its object the
  * function lies. The linker makes a build id from all that an object holds, so that whoever changes a body, or a helper that it
  * calls in a library that its own needs, changes this. The C library's parts are left out: they are the machine's, and what a body
  * records does not depend on them. Of code that lies in no object, or in one without a build id, nothing can be told. */
 #include "support.h"
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -54,14 +55,26 @@ static const ElfW(Dyn) *dynamic_of(const object *o)
 }
 
 /* Some loaders have added the base, some have not. NULL: it has none. */
-static const char *strings_of(const object *o)
+static const void *table_of(const object *o, int tag)
 {
     for (const ElfW(Dyn) *d = dynamic_of(o); d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB) {
+        if (d->d_tag == tag) {
             const uintptr_t at = holds(o, d->d_un.d_ptr) ? d->d_un.d_ptr : o->base + d->d_un.d_ptr;
-            return holds(o, at) ? (const char *)at : NULL;
+            return holds(o, at) ? (const void *)at : NULL;
         }
     return NULL;
+}
+
+static const char *strings_of(const object *o)
+{
+    return table_of(o, DT_STRTAB);
+}
+
+/* Symbols from this number on are its own: by the header of its table of GNU, or all of them, by the older table. */
+static uint32_t imports_of(const object *o)
+{
+    const uint32_t *gnu = table_of(o, DT_GNU_HASH), *old = table_of(o, DT_HASH);
+    return gnu ? gnu[1] : old ? old[1] : 0;
 }
 
 static void copy_name(char to[NAME], const char *name)
@@ -177,16 +190,31 @@ static bool reach_needed(const objects *all, reached *r, const object *o)
     return ok;
 }
 
-/* An object may call ready kernels without naming libsett-kernels: where that was opened for all to see, its functions are found. So it counts as
- * needed wherever it is loaded. */
-static bool reach_kernels(const objects *all, reached *r)
+/* Does the first object use a symbol that the second one has? handle: the second one's. */
+static bool uses(const object *o, const object *of, void *handle)
+{
+    const char *strings = strings_of(o);
+    const ElfW(Sym) *symbol = table_of(o, DT_SYMTAB);
+    const uint32_t n = strings && symbol ? imports_of(o) : 0;
+    bool found = false;
+    for (uint32_t i = 1; i < n && !found; i++)
+        found = symbol[i].st_shndx == SHN_UNDEF && symbol[i].st_name && holds(of, (uintptr_t)dlsym(handle, strings + symbol[i].st_name));
+    return found;
+}
+
+/* An object may call ready kernels without naming libsett-kernels: where that was opened for all to see, its functions are found, and it is needed as one that
+ * is named. */
+static bool reach_kernels(const objects *all, reached *r, int its)
 {
     char name[NAME];
-    bool ok = true;
     snprintf(name, sizeof name, "libsett-kernels.so.%d", SETT_VERSION_MAJOR);
-    for (int i = 0; i < all->n; i++)
-        if (!strcmp(all->at[i].soname, name))
+    void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    bool ok = true;
+    for (int i = 0; i < all->n && handle; i++)
+        if (!strcmp(all->at[i].soname, name) && uses(&all->at[its], &all->at[i], handle))
             ok &= by_name(all, name) == i && reach(r, i);
+    if (handle)
+        dlclose(handle);
     return ok;
 }
 
@@ -195,7 +223,7 @@ static bool build_of(const objects *all, int first, int second, sett__digest *bu
     uint8_t ids[MOST_NEEDED * (ID_MOST + 1)];
     size_t len = 0;
     reached r = {0};
-    bool ok = all->all && reach(&r, first) && reach(&r, second) && reach_kernels(all, &r);
+    bool ok = all->all && reach(&r, first) && reach(&r, second) && reach_kernels(all, &r, second);
     for (int i = 0; i < r.n && ok; i++) {
         sett__blob id;
         ok = id_of(&all->at[r.at[i]], &id);
