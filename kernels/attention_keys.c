@@ -62,17 +62,24 @@ static void load_ragged(sett_build *b, const attention_parts *t, const attention
 
 const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
 
+static void length_params(sett_build *b, attention_parts *t)
+{
+    t->lengths = sett_param(b, "KEYS", SETT_I32, sett_make_layout(b, T1(t->B)));
+}
+
 static void page_params(sett_build *b, attention_parts *t)
 {
     t->pages = sett_sym(b, "pages");
     t->table = sett_param(b, "TABLE", SETT_I32, sett_make_layout(b, T(t->B, t->pages), T(sett_sym(b, "LTABLE0"), 1)));
-    t->lengths = sett_param(b, "KEYS", SETT_I32, sett_make_layout(b, T1(t->B)));
+    length_params(b, t);
 }
 
 static sett_val *keys_told(const attention_parts *t, sett_val *request)
 {
     return sett_at(t->lengths, request);
 }
+
+const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, load_in_order};
 
 /* By boxes, each of which lies in one page. Those behind the last key are not loaded, nor is their place in the table read. */
 static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
@@ -100,8 +107,7 @@ int sett__attention_box(const sett_attention_options *o)
     return a;
 }
 
-/* Bytes that come to a stage of a tile. */
-static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
+sett_val *sett__attention_bytes(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
 {
     const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), bytes = sett_tma_bytes(x->map);
     if (!t->o->page)
@@ -111,7 +117,7 @@ static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attenti
 
 static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
 {
-    sett_producer_acquire_tx(put, bytes_of(b, t, x, w, tile));
+    sett_producer_acquire_tx(put, sett__attention_bytes(b, t, x, w, tile));
     t->source->load(b, t, x, w, tile, put);
     sett_pipeline_advance(put);
 }
