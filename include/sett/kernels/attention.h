@@ -83,16 +83,16 @@ SETT_API extern const sett_family sett_attention_family;
 
 /* ---- few queries over many keys ---- */
 /* The same for few queries of each request, as when a server decodes: what takes time is to read K and V,
- * once. The heads of Q that share one of K and V are rows of one tile, beside the queries: M H / HK rows, .rows
- * at once; more read K and V more often. The keys of a request are split, and blocks take split after
+ * once. The heads of Q that share one of K and V are rows of one tile, beside the queries: M H / HK rows,
+ * .rows at once; more read K and V more often. The keys of a request are split, and blocks take split after
  * split of all requests; whoever comes last combines those of a request, in their order. Arguments:
  * Q (B,H,M,d), K (B,HK,N,d), V, O as sett_attention has them; then those of the options, in the order of this
  * list; then PARTIAL and LEFT, below.
  *
  *   .kv       the type of K and V: dtype, or f8E4M3FN. They, Q and weights are then multiplied as f16, so
  *             that elements of Q are less than 65504
- *   .scaled   KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0), Float32: what K and V of a head are multiplied by; a
- *             stride of 0 is one scale for all
+ *   .scaled   of f8E4M3FN: KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0), Float32: what K and V of a
+ *             head are multiplied by; a stride of 0 is one scale for all
  *   .lengths  KEYS (B), Int32: request b has its first KEYS[b] keys, 0 to N. What lies behind is not used
  *   .page     so many keys a page: K and V are pools, and TABLE (B,pages), KEYS (B) follow, as of
  *             sett_attention
