@@ -189,7 +189,7 @@ static void drop_launch(launch *y)
     }
 }
 
-static void run_launch(sett_kernel *k, launch *y)
+static sett_status try_launch(sett_kernel *k, const launch *y)
 {
     const problem *p = y->p;
     const sett_attention_decode_options *o = &p->o;
@@ -201,8 +201,13 @@ static void run_launch(sett_kernel *k, launch *y)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].is)
             arg[n++] = all[i].box >= 0 ? sett_launch_arg_buf(&y->x[all[i].box].buf) : all[i].number;
-    ck_assert_msg(!sett_launch_n(k, r.stream, n, arg, &err), "%s: %s", said, err.text);
-    ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s: %s", said, err.text);
+    sett_status status = sett_launch_n(k, r.stream, n, arg, &err);
+    return status ? status : sett_sync_error(r.e, r.stream, &err);
+}
+
+static void run_launch(sett_kernel *k, launch *y)
+{
+    ck_assert_msg(!try_launch(k, y), "%s: %s", said, err.text);
     fetch(&y->x[O]), fetch(&y->x[LSE]), fetch(&y->x[LEFT]);
 }
 
@@ -305,8 +310,22 @@ static problem random_problem(void)
 
 enum { RANDOM = 10 /* of each test of the loop */, RANDOM_TESTS = 8 };
 
+/* The CPU engine does what goes on in the background at once, late, or in a random order. */
+static void in_order(int number)
+{
+    char random[32];
+    const char *const orders[] = {"lazy", "eager", random, random}, *more = getenv("ATTENTION_SEED");
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
+    snprintf(random, sizeof random, "random:%d", 1 + number + (more ? 100 * atoi(more) : 0));
+    if (r.stream.device != SETT_CPU)
+        return;
+    sett_engine_close(r.e);
+    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
+}
+
 START_TEST(random_problems)
 {
+    in_order(_i);
     const char *more = getenv("ATTENTION_SEED");
     r.seed = 91 + (unsigned)_i * 1000 + (more ? (unsigned)atoi(more) * 100000 : 0);
     for (int i = 0; has_wgmma() && i < RANDOM; i++) {
@@ -407,6 +426,34 @@ START_TEST(options_that_cannot_be)
 }
 END_TEST
 
+/* What a launch cannot know is told by the CPU engine. */
+static const struct in_memory { int page, window, box, at; int32_t is; const char *text; } in_memory[] = {
+    {0, 0, KEYS, 1, 71, "KEYS[1] is 71, and there is room for 70"},
+    {0, 0, KEYS, 0, -1, "KEYS[0] is -1, and there is room for 70"},
+    {16, 0, KEYS, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
+    {16, 0, TABLE, 6, 50, "TABLE[1,1] is 50, and there are 12 pages"},
+    {0, 1, -1, 0, 0, "window is 0: 1 or more"},
+};
+
+START_TEST(memory_that_cannot_be)
+{
+    const struct in_memory *x = &in_memory[_i];
+    problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .page = x->page, .window = x->window}, .requests = 2, .heads = 2, .shared = 1, .queries = 1, .number = {0, 1}, .keys = {70, 70}};
+    if (r.stream.device != SETT_CPU)
+        return; /* a GPU has no assertions if they are not asked for */
+    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    launch y = make_launch(&p);
+    if (x->box >= 0) {
+        ((int32_t *)y.x[x->box].host)[x->at] = x->is;
+        ck_assert(!sett_memcpy(r.e, r.stream, y.x[x->box].data, y.x[x->box].host, y.x[x->box].bytes));
+    }
+    ck_assert_int_ne(try_launch(k, &y), SETT_OK);
+    ck_assert_msg(strstr(err.text, x->text) != NULL, "%s, should say %s", err.text, x->text);
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
 START_TEST(the_workspace)
 {
     const sett_attention_decode_options o = {.size = sizeof o, .dtype = SETT_BF16}, odd = {.size = sizeof o};
@@ -433,6 +480,7 @@ Suite *attention_decode_suite(void)
     tcase_add_test(t, many_splits);
     tcase_add_loop_test(t, bits_of_a_request, 0, 4);
     tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(t, memory_that_cannot_be, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_test(t, the_workspace);
     suite_add_tcase(s, t);
     return s;
