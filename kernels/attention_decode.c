@@ -7,7 +7,8 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
-enum { MOST_STAGES = 6, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */ };
+enum { MOST_STAGES = 6, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
+    SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
 static int stage_bytes(const sett_attention_decode_options *o)
 {
@@ -36,7 +37,8 @@ static void choose(sett_attention_decode_options *o)
     sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
     const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts > 0 ? parts : 1); /* exact tanh takes registers */
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
-    sett__either(&tune->split, tune->keys > 0 ? sett__round_up(256, tune->keys) : 0);
+    const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
+    sett__either(&tune->split, tune->keys > 0 ? sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys) : 0);
     if (tune->keys > 0)
         sett__either(&tune->stages, least(MOST_STAGES, (most_bytes() - bytes_besides(o)) / stage_bytes(o)));
     sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
@@ -164,21 +166,45 @@ static request_splits splits_of(sett_build *b, const decode_parts *x, sett_val *
     return s;
 }
 
-/* A block's walk over the splits of all requests, one behind the other, every so many as there are blocks. */
+/* A block's walk over the splits of all requests, one behind the other. A block takes the next one that nobody has: those that combine take
+ * fewer. Were splits dealt by their numbers, a block that is late once would come last among those it shares a request with in each round,
+ * and combine for all of them. */
 typedef struct walk {
-    sett_tensor *index, *request, *before; /* before: splits of earlier requests */
+    sett_tensor *ticket, *request, *before; /* before: splits of earlier requests */
 } walk;
+
+/* Asks for it, a split ahead: nothing here waits for the answer. */
+static void step(const decode_parts *x, const walk *at)
+{
+    sett_set(at->ticket, sett_to(sett_atomic_add(x->left, 1, sett_sub(x->counters, 2)), SETT_I32), 0);
+}
+
+/* The first splits are the blocks' own, and are no tickets. */
+static sett_val *index_of(sett_build *b, const walk *at)
+{
+    return sett_add(sett_at(at->ticket, 0), sett_grid_dim(b, 0));
+}
+
+/* The last block to end leaves the counters as the next launch needs them. */
+static void end_walk(sett_build *b, const decode_parts *x)
+{
+    sett_val *ended = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, sett_sub(x->counters, 1));
+    sett_if (b, sett_eq(sett_to(ended, SETT_I32), sett_sub(sett_grid_dim(b, 0), 1)))
+        for (int i = 1; i <= 2; i++)
+            sett_set(x->left, 0, sett_sub(x->counters, i));
+}
 
 /* Requests that end before the index are passed; then the request may be B, which is none. */
 static void pass(sett_build *b, const decode_parts *x, const walk *at)
 {
     sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_val *index = index_of(b, at);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         sett_val *request = sett_at(at->request, 0);
         sett_set(more, 0, 0);
         sett_if (b, sett_lt(request, x->t.B)) {
             sett_val *end = sett_add(sett_at(at->before, 0), sett_mul(splits_of(b, x, request).n, sett_mul(SETT_A(x->t.HK), x->high)));
-            sett_if (b, sett_ge(sett_at(at->index, 0), end)) {
+            sett_if (b, sett_ge(index, end)) {
                 sett_set(at->before, end, 0), sett_set(at->request, sett_add(request, 1), 0);
                 sett_set(more, 1, 0);
             }
@@ -202,7 +228,7 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     const int split = x->o->tuning.split, tile = x->o->tuning.keys;
     const request_splits s = splits_of(b, x, sett_at(at->request, 0));
     check_request(b, &x->t, sett_at(at->request, 0), s.keys);
-    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = sett_at(at->index, 0), .splits = s.n};
+    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, at), .splits = s.n};
     sett_val *within = sett_sub(w.slot, sett_at(at->before, 0)), *pair = sett_floordiv(within, s.n), *high = sett_value(b, x->high);
     w.split = sett_sub(within, sett_mul(pair, s.n));
     w.head = sett_floordiv(pair, high);
@@ -240,7 +266,7 @@ static void load(sett_build *b, const decode_parts *x, const decode_work *w, set
 static void produce(sett_build *b, const decode_parts *x)
 {
     sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->work);
-    const walk at = {sett_var(b, SETT_I32, sett_block_idx(b, 0)), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+    const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         pass(b, x, &at);
@@ -248,12 +274,14 @@ static void produce(sett_build *b, const decode_parts *x)
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
             const decode_work w = work_at(b, x, &at);
+            step(x, &at);
             tell(x, work, &w);
             load(b, x, &w, keys);
-            sett_set(at.index, sett_add(sett_at(at.index, 0), sett_grid_dim(b, 0)), 0);
         }
-        sett_else (b)
+        sett_else (b) {
             tell(x, work, NULL);
+            end_walk(b, x);
+        }
     }
 }
 
@@ -318,7 +346,7 @@ sett_status sett_attention_decode_workspace(const sett_attention_decode_options 
     const size_t rows = (size_t)queries * (size_t)(heads / heads_k), high = (rows + (size_t)o.rows - 1) / (size_t)o.rows, splits = ((size_t)keys + (size_t)o.tuning.split - 1) / (size_t)o.tuning.split;
     const size_t slots = (size_t)requests * (size_t)heads_k * high * splits;
     *partial = slots * (rows < (size_t)o.rows ? rows : (size_t)o.rows) * (size_t)decode_partial_columns(&o);
-    *left = 2 * slots;
+    *left = 2 * slots + 2;
     return SETT_OK;
 }
 

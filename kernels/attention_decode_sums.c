@@ -4,7 +4,7 @@
 #include "attention_decode.h"
 #include <math.h>
 
-enum { WIDE = 4, AT_ONCE = 8 /* parts that are loaded together */ };
+enum { WIDE = 4, AT_ONCE = 16 /* parts that are loaded together */ };
 static const double LN_2 = 0.6931471805599453, LOG2_E = 1.4426950408889634;
 
 typedef struct part {
@@ -169,7 +169,7 @@ void sett__decode_finish(sett_build *b, const decode_parts *x, const decode_work
 {
     sett_val *together = sett_floordiv(w->split, DECODE_TOGETHER), *groups = sett_floordiv(sett_add(w->splits, DECODE_TOGETHER - 1), DECODE_TOGETHER);
     sett_val *first = sett_sub(w->slot, w->split), *slot = sett_add(first, sett_mul(together, DECODE_TOGETHER));
-    sett_val *n = sett_min(sett_sub(w->splits, sett_mul(together, DECODE_TOGETHER)), DECODE_TOGETHER), *one = sett_eq(w->splits, 1), *half = sett_floordiv(x->counters, 2);
+    sett_val *n = sett_min(sett_sub(w->splits, sett_mul(together, DECODE_TOGETHER)), DECODE_TOGETHER), *one = sett_eq(w->splits, 1), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
     sett_barrier(b, DECODE_BARRIER, decode_threads(x)); /* all warps have left theirs */
     sett_for (b, i, sett_thread_idx(b, 0), places_of(x, w), decode_threads(x)) {
         const place at = place_of(x, i);

@@ -299,7 +299,7 @@ static problem random_problem(void)
         .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4, .softcap = score == 1, .alibi = score == 2, .scale = !random_int(0, 2), .sinks = !random_int(0, 2), .lse = random_int(0, 1)};
     p.o.rows = random_int(0, 1) ? 0 : 16 << random_int(0, 2);
     p.o.kv = random_int(0, 2) ? 0 : SETT_F8E4M3FN, p.o.scaled = p.o.kv && random_int(0, 2), p.one_scale = random_int(0, 1);
-    p.o.tuning.split = p.o.d == 128 && random_int(0, 1) ? 128 : 0, p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.exact = !random_int(0, 3);
+    p.o.tuning.split = random_int(0, 3) ? 256 : 0, p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.exact = !random_int(0, 3);
     for (int i = 0; i < p.requests; i++) {
         p.number[i] = i, p.prefix[i] = random_length(0);
         p.keys[i] = source || !i ? random_length(p.o.page) : p.keys[0];
@@ -367,7 +367,7 @@ START_TEST(bits_of_a_request)
     static const struct { int d, rows, causal, window, queries; sett_dtype kv; } kinds[] = {{128, 0, 0, 0, 1, 0}, {64, 32, 1, 0, 5, 0}, {256, 0, 1, 1, 2, 0}, {128, 64, 1, 0, 3, SETT_F8E4M3FN}};
     static const struct { int lengths, page, blocks, by_rows; } ways[] = {{0, 0, 1, 0}, {1, 0, 7, 1}, {0, 16, 0, 0}, {0, 64, 2, 1}, {0, 256, 3, 0}};
     problem all = {.requests = 5, .heads = 8, .shared = 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
-    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1};
+    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
     if (!has_wgmma())
         return;
     describe(&all);
@@ -459,8 +459,8 @@ START_TEST(the_workspace)
     const sett_attention_decode_options o = {.size = sizeof o, .dtype = SETT_BF16}, odd = {.size = sizeof o};
     size_t partial = 7, left = 7;
     ck_assert(!sett_attention_decode_workspace(&o, 32, 32, 8, 1, 4096, &partial, &left, &err));
-    ck_assert_uint_eq(left, 2 * 32 * 8 * 16);
-    ck_assert_uint_eq(partial, 32 * 8 * 16 * 4 * 132);
+    ck_assert_uint_eq(left, 2 * 32 * 8 * 8 + 2);
+    ck_assert_uint_eq(partial, 32 * 8 * 8 * 4 * 132);
     ck_assert_int_eq(sett_attention_decode_workspace(&o, 32, 32, 5, 1, 4096, &partial, &left, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_attention_decode_workspace: heads is 32: a multiple of heads_k");
     ck_assert_uint_eq(partial + left, 0);
