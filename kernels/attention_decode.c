@@ -7,7 +7,7 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
-enum { MOST_STAGES = 6, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
+enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
     SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
 static int stage_bytes(const sett_attention_decode_options *o)
@@ -34,14 +34,15 @@ static int least(int a, int b)
 static void choose(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
+    sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
     sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts > 0 ? parts : 1); /* exact tanh takes registers */
+    if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
+        return; /* they will be refused */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
-    sett__either(&tune->split, tune->keys > 0 ? sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys) : 0);
-    if (tune->keys > 0)
-        sett__either(&tune->stages, least(MOST_STAGES, (most_bytes() - bytes_besides(o)) / stage_bytes(o)));
-    sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
+    sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
+    sett__either(&tune->stages, least(MOST_STAGES, (most_bytes() - bytes_besides(o)) / stage_bytes(o)));
 }
 
 static void check_tile(const sett_attention_decode_options *o, choice *c)
@@ -51,7 +52,7 @@ static void check_tile(const sett_attention_decode_options *o, choice *c)
     sett__in_range(c, "warps", tune->warps, 1, MOST_WARPS);
     if (tune->warps % high)
         REFUSE(c, ".warps is %d: a multiple of %d, .rows / 16", tune->warps, high);
-    if (!*c->why && (tune->keys < 16 || tune->keys > 256 || tune->keys % (16 * parts)))
+    if (!*c->why && (tune->keys < 16 || tune->keys > MOST_KEYS || tune->keys % (LEAST_KEYS * parts)))
         REFUSE(c, ".keys is %d: a multiple of %d, 16 times .warps %d / (.rows %d / 16), up to 256", tune->keys, 16 * parts, tune->warps, o->rows);
     if (!*c->why && (tune->split < tune->keys || tune->split % tune->keys || tune->split > 1 << 16))
         REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);

@@ -415,6 +415,23 @@ static const struct refused { sett_attention_decode_options o; const char *text;
     {{.dtype = SETT_BF16, .tuning = {.warps = 9}}, ".warps is 9: from 1 to 8"},
 };
 
+/* Every pair of options at the ends of what an int holds and around what is allowed: taken or refused, and no arithmetic overflows. */
+START_TEST(extreme_options)
+{
+    static const int ends[] = {INT_MIN, -1, 0, 1, 2, 8, 9, 16, 32, 64, 128, 256, 1 << 16, 1 << 29, INT_MAX};
+    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), WORDS = sizeof(sett_attention_decode_options) / sizeof(int) };
+    for (int pair = 0; pair < WORDS * WORDS * ENDS * ENDS; pair++) {
+        union { sett_attention_decode_options o; int word[WORDS]; } u = {.o = {.size = sizeof u.o, .dtype = SETT_BF16, .kv = pair % 2 ? SETT_F8E4M3FN : 0}};
+        const int a = pair / (ENDS * ENDS) / WORDS, b = pair / (ENDS * ENDS) % WORDS;
+        if (a < FIRST || b < a)
+            continue;
+        u.word[a] = ends[pair / ENDS % ENDS], u.word[b] = ends[pair % ENDS];
+        const sett_status s = sett_kernels_choose(sett_attention_decode, &u.o, NULL, &err);
+        ck_assert_msg(s == SETT_OK || s == SETT_E_ARGUMENT, "options %d and %d: %s", a, b, err.text);
+    }
+}
+END_TEST
+
 START_TEST(options_that_cannot_be)
 {
     sett_attention_decode_options o = refused[_i].o;
@@ -479,6 +496,7 @@ Suite *attention_decode_suite(void)
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_test(t, many_splits);
     tcase_add_loop_test(t, bits_of_a_request, 0, 4);
+    tcase_add_test(t, extreme_options);
     tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
     tcase_add_loop_test(t, memory_that_cannot_be, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_test(t, the_workspace);
