@@ -31,8 +31,8 @@ ROWS = {
 }
 HEADS, SHARED, D = 32, 8, 128
 # Other tunings, by name.
-SPLITS = {f"split {split}, {keys} keys, {warps} warps, {stages} stages, {blocks} blocks": {"split": split, "keys": keys, "warps": warps, "stages": stages, "blocks": blocks}
-    for split, keys, warps, stages, blocks in ((512, 64, 4, 5, 132), (1024, 64, 4, 5, 132), (256, 64, 4, 2, 264), (512, 64, 4, 2, 264), (256, 32, 2, 5, 264), (512, 32, 2, 5, 264), (512, 128, 8, 2, 132), (256, 64, 2, 5, 132))}
+SPLITS = {f"split {split}, {keys} keys, {warps} warps, {stages} stages": {"split": split, "keys": keys, "warps": warps, "stages": stages}
+    for split, keys, warps, stages in ((256, 64, 4, 5), (1024, 64, 4, 5), (512, 64, 4, 4), (512, 32, 2, 10), (512, 128, 8, 2), (512, 64, 2, 5))}
 
 
 def workspace(requests, heads, shared, keys, /, **options):
