@@ -4,10 +4,12 @@ forward, bf16. Prints rows of Markdown (gpu.py). Needs sett and torch, and a Hop
 alone are compared.
 
     bench/attention.py                          three shapes without masks
-    bench/attention.py pack FILE                compiles what the rows of prefill need; without a GPU for sm_90a
+    bench/attention.py pack FILE                compiles what the rows of prefill and decode need; without a GPU for sm_90a
     bench/attention.py prefill [ROW,...] [--pack FILE] [--budget SECONDS] [--warm SECONDS]
                                                 causal, windows, ragged batches ... by the protocol of attention_rows.py, from a pack alone
-    bench/attention.py tiles [...]              the same with other tiles, and other ways to deal them to blocks"""
+    bench/attention.py tiles [...]              the same with other tiles, and other ways to deal them to blocks
+    bench/attention.py decode [...]             one query over many keys, beside cuDNN and beside what reads K and V: attention_decode_rows.py
+    bench/attention.py splits [...]             the same with other splits and tiles"""
 
 import argparse
 import os
@@ -60,10 +62,11 @@ def measure(batch, heads, rows, depth):
 
 
 def rows(words):
+    import attention_decode_rows
     import attention_rows
 
     p = argparse.ArgumentParser(prog="bench/attention.py")
-    p.add_argument("what", choices=("pack", "prefill", "tiles"))
+    p.add_argument("what", choices=("pack", "prefill", "tiles", "decode", "splits"))
     p.add_argument("which", nargs="?", default="", metavar="FILE or ROW,...")
     p.add_argument("--pack", default=os.path.join(tempfile.gettempdir(), "attention.settpack"))
     p.add_argument("--budget", type=float, default=150)
@@ -72,7 +75,8 @@ def rows(words):
     if o.what == "pack":
         attention_rows.write_pack(o.which or o.pack)
     else:
-        attention_rows.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what == "tiles")
+        of = attention_rows if o.what in ("prefill", "tiles") else attention_decode_rows
+        of.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what in ("tiles", "splits"))
 
 
 def main():

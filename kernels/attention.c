@@ -104,7 +104,7 @@ static void settle(void *options, choice *c)
 /* ---- parameters --------------------------------------------------------------------------------------------- */
 /* (rows,d,heads,batch) of an argument (batch,heads,rows,d), whose rows, heads and batches lie anywhere, at multiples of symbols; without
  * batch (NULL) (rows,d,heads) of (heads,rows,d). */
-static sett_tensor *operand(sett_build *b, const char *name, sett_dtype type, sett_val *batch, sett_arg heads, sett_arg rows, int d)
+sett_tensor *sett__attention_operand(sett_build *b, const char *name, sett_dtype type, sett_val *batch, sett_arg heads, sett_arg rows, int d)
 {
     sett_val *apart[3];
     for (int i = 0; i < 2 + !!batch; i++)
@@ -130,10 +130,10 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     t->group = SETT_A(sett_floordiv(t->H, t->HK));
     const sett_arg rows = SETT_A(t->M), keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
     sett_val *requests = o->ragged ? NULL : t->B, *of_keys = o->page ? t->pool : requests;
-    x[0] = operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d);
-    x[1] = operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d);
-    x[2] = operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv);
-    x[3] = operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H */
+    x[0] = sett__attention_operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d);
+    x[1] = sett__attention_operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d);
+    x[2] = sett__attention_operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv);
+    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H */
     t->O = x[3];
     if (o->ragged)
         t->offsets = sett_param(b, "QOFFSETS", SETT_I32, sett_make_layout(b, T1(offsets)));
@@ -146,9 +146,8 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-static attention_operand stages(sett_build *b, const attention_parts *t, sett_tensor *from, int columns, bool across, sett_group readers)
+attention_operand sett__attention_ring(sett_build *b, const sett_attention_options *o, sett_tensor *from, int columns, bool across)
 {
-    const sett_attention_options *o = t->o;
     const int keys = o->tuning.keys, box = sett__attention_box(o), n = o->tuning.stages;
     attention_operand x = {.columns = columns, .across = across};
     if (across) {
@@ -159,7 +158,14 @@ static attention_operand stages(sett_build *b, const attention_parts *t, sett_te
         x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
         x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns));
     }
-    x.pipe = sett_pipeline_tma_async(b, .stages = n, .tx_bytes = sett_tma_bytes(x.map) * (keys / box), .consumers = readers, .defer_sync = true);
+    return x;
+}
+
+static attention_operand stages(sett_build *b, const attention_parts *t, sett_tensor *from, int columns, bool across, sett_group readers)
+{
+    const sett_attention_options *o = t->o;
+    attention_operand x = sett__attention_ring(b, o, from, columns, across);
+    x.pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x.map) * (o->tuning.keys / sett__attention_box(o)), .consumers = readers, .defer_sync = true);
     return x;
 }
 

@@ -45,7 +45,7 @@ typedef struct attention_source {
     /* Copies a tile of keys to a stage that was acquired. */
     void (*load)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *);
 } attention_source;
-extern const attention_source sett__attention_in_order, sett__attention_ragged, sett__attention_paged;
+extern const attention_source sett__attention_in_order, sett__attention_with_lengths, sett__attention_ragged, sett__attention_paged;
 
 struct attention_parts {
     const sett_attention_options *o;
@@ -82,9 +82,20 @@ static inline int groups_of(const sett_attention_options *o)
     return o->tuning.rows / GROUP_ROWS;
 }
 
+/* ---- attention.c ---- */
+/* (rows,d,heads,batch) of an argument (batch,heads,rows,d); without batch (NULL) (rows,d,heads) of (heads,rows,d). */
+sett_tensor *sett__attention_operand(sett_build *, const char *name, sett_dtype, sett_val *batch, sett_arg heads, sett_arg rows, int d);
+/* Stages of shared memory and the map of K or V; .pipe is the caller's to make. */
+attention_operand sett__attention_ring(sett_build *, const sett_attention_options *, sett_tensor *from, int columns, bool across);
+
 /* ---- attention_mask.c ---- */
 /* The parameters of masks and scores, in their order. */
 void sett__attention_mask_params(sett_build *, attention_parts *);
+/* The keys that a query sees, within 0 and N; first NULL: 0 for every query. */
+typedef struct attention_seen {
+    sett_val *first, *last;
+} attention_seen;
+attention_seen sett__attention_seen(sett_build *, const attention_parts *, const attention_work *, sett_val *query);
 /* Fills in the tiles of keys of a work. */
 void sett__attention_bounds(sett_build *, const attention_parts *, attention_work *);
 /* Might tiles other than the first to come be masked: those with the last keys, with the first ones? */
@@ -99,7 +110,8 @@ typedef struct attention_scores {
     sett_tensor *crd;                /* (query,key) of its elements, within the tile */
     sett_tensor *columns;            /* the same of the first thread: numbers */
     sett_tensor *first, *last, *own; /* registers, by rows: the keys that are seen, the one beside the query, each less the thread's first column; NULL: not asked for */
-    sett_tensor *slope, *unit;       /* of .alibi; what a product of a query and a key is multiplied by, where it is the head's own */
+    const sett_fast_divmod *heads;   /* rows are queries, each with so many heads from .head on beside each other; NULL: with one */
+    sett_tensor *slope, *unit;       /* of .alibi, by rows or one; what a product of a query and a key is multiplied by, where it is the head's own */
 } attention_scores;
 /* Of a thread's rows: once a tile of queries. */
 void sett__attention_scores_begin(sett_build *, attention_scores *);
@@ -111,6 +123,8 @@ sett_arg sett__attention_unit(const attention_scores *, double factor);
 /* ---- attention_keys.c ---- */
 /* Keys of a box of K or V. */
 int sett__attention_box(const sett_attention_options *);
+/* Bytes that come to a stage of a tile. */
+sett_val *sett__attention_bytes(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile);
 /* What the thread does that loads. */
 void sett__attention_produce(sett_build *, const attention_parts *);
 /* The next work, of a warp group; false, of the kernel: there is none. */

@@ -2,7 +2,7 @@
 /* The warp that loads: which tile of queries comes next, and where its keys are. */
 #include "attention.h"
 
-enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */ };
+enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */, TOGETHER = 4 /* boxes */ };
 
 /* ---- sources of keys ---------------------------------------------------------------------------------------- */
 /* A tile of so many keys at number i of (keys,columns), or (columns,keys). */
@@ -62,11 +62,16 @@ static void load_ragged(sett_build *b, const attention_parts *t, const attention
 
 const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
 
+static void length_params(sett_build *b, attention_parts *t)
+{
+    t->lengths = sett_param(b, "KEYS", SETT_I32, sett_make_layout(b, T1(t->B)));
+}
+
 static void page_params(sett_build *b, attention_parts *t)
 {
     t->pages = sett_sym(b, "pages");
     t->table = sett_param(b, "TABLE", SETT_I32, sett_make_layout(b, T(t->B, t->pages), T(sett_sym(b, "LTABLE0"), 1)));
-    t->lengths = sett_param(b, "KEYS", SETT_I32, sett_make_layout(b, T1(t->B)));
+    length_params(b, t);
 }
 
 static sett_val *keys_told(const attention_parts *t, sett_val *request)
@@ -74,16 +79,32 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
     return sett_at(t->lengths, request);
 }
 
-/* By boxes, each of which lies in one page. Those behind the last key are not loaded, nor is their place in the table read. */
-static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, load_in_order};
+
+/* Box i of a tile, which lies in one page. */
+static void load_box(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *number, sett_val *i, sett_pipeline_state *to)
 {
     const int page = t->o->page, box = sett__attention_box(t->o);
-    sett_val *begin = sett_mul(tile, t->o->tuning.keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), t->o->tuning.keys), box - 1), box);
-    sett_for (b, i, 0, inside, 1) {
-        sett_val *first = sett_add(begin, sett_mul(i, box)), *number = sett_at(t->table, w->request, sett_floordiv(first, page));
-        sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
-        sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
-        sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
+    sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
+    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
+    sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
+}
+
+/* Boxes behind the last key are not loaded, nor is their place in the table read. Some places are read at once, before the first box waits. */
+static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+{
+    const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), all = keys / box, together = all < TOGETHER ? all : TOGETHER;
+    sett_val *begin = sett_mul(tile, keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), keys), box - 1), box);
+    sett_tensor *table = sett_slice(t->table, w->request, ALL);
+    sett_for (b, from, 0, inside, together) {
+        sett_val *first[TOGETHER], *number[TOGETHER], *i[TOGETHER];
+        for (int j = 0; j < together; j++) {
+            i[j] = sett_add(from, j), first[j] = sett_add(begin, sett_mul(i[j], box));
+            number[j] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first[j], t->o->page))), .pred = sett_lt(i[j], inside)), 0);
+        }
+        for (int j = 0; j < together; j++)
+            sett_if (b, sett_lt(i[j], inside))
+                load_box(b, t, x, w, first[j], number[j], i[j], to);
     }
 }
 
@@ -100,8 +121,7 @@ int sett__attention_box(const sett_attention_options *o)
     return a;
 }
 
-/* Bytes that come to a stage of a tile. */
-static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
+sett_val *sett__attention_bytes(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
 {
     const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), bytes = sett_tma_bytes(x->map);
     if (!t->o->page)
@@ -111,7 +131,7 @@ static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attenti
 
 static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
 {
-    sett_producer_acquire_tx(put, bytes_of(b, t, x, w, tile));
+    sett_producer_acquire_tx(put, sett__attention_bytes(b, t, x, w, tile));
     t->source->load(b, t, x, w, tile, put);
     sett_pipeline_advance(put);
 }

@@ -69,16 +69,11 @@ static sett_val *checked(sett_build *b, const attention_parts *t, const char *na
     return sett_value(b, is_int ? bound : sett_arg_i(0));
 }
 
-/* Within 0 and N; first NULL: 0 for every query. */
-typedef struct seen {
-    sett_val *first, *last;
-} seen;
-
-static seen seen_by(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *query)
+attention_seen sett__attention_seen(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *query)
 {
     const sett_attention_at at = at_of(b, w);
     const sett_attention_keys k = t->own->bounds ? t->own->bounds(&at, query, t->own->user) : by_options(t, w, query);
-    seen x = {.last = sett_clamp(checked(b, t, "last", k.last), 0, w->keys)};
+    attention_seen x = {.last = sett_clamp(checked(b, t, "last", k.last), 0, w->keys)};
     if (k.first.kind != SETT_INT || k.first.u.i > 0)
         x.first = sett_max(checked(b, t, "first", k.first), 0);
     return x;
@@ -98,7 +93,7 @@ bool sett__attention_masks_first(const attention_parts *t)
 void sett__attention_bounds(sett_build *b, const attention_parts *t, attention_work *w)
 {
     const int keys = t->o->tuning.keys;
-    const seen top = seen_by(b, t, w, w->row), bottom = seen_by(b, t, w, sett_sub(sett_min(sett_add(w->row, t->o->tuning.rows), w->rows), 1));
+    const attention_seen top = sett__attention_seen(b, t, w, w->row), bottom = sett__attention_seen(b, t, w, sett_sub(sett_min(sett_add(w->row, t->o->tuning.rows), w->rows), 1));
     if (t->own->bounds)
         sett_assert(b, sett_and(sett_le(top.last, bottom.last), sett_le(top.first ? top.first : w->row, bottom.first ? bottom.first : w->row)), ".bounds: from query {} on they fall", w->row);
     if (t->window)
@@ -144,10 +139,14 @@ void sett__attention_scores_begin(sett_build *b, attention_scores *x)
     if (t->o->scaled)
         begin_unit(b, x);
     if (t->o->alibi)
-        x->slope = sett_var(b, SETT_F32, sett_neg(sett_div(sett_at(t->slopes, x->w->head), plain_unit(x, 1))));
+        x->slope = sett_make_rmem_tensor(b, SETT_F32, T(1, x->heads ? 2 : 1, 1), 1, 1);
     for (int r = 0; r < 2; r++) {
-        sett_val *query = sett_min(sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row), sett_sub(x->w->rows, 1));
-        const seen s = seen_by(b, t, x->w, query);
+        sett_val *row = sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row);
+        const sett_quot_rem of = x->heads ? sett_divmod(row, *x->heads) : (sett_quot_rem){SETT_A(row), SETT_A(0)};
+        sett_val *query = sett_min(of.quotient, sett_sub(x->w->rows, 1));
+        if (t->o->alibi && (x->heads || !r))
+            sett_set(x->slope, sett_neg(sett_div(sett_at(t->slopes, sett_add(x->w->head, of.remainder)), plain_unit(x, 1))), r);
+        const attention_seen s = sett__attention_seen(b, t, x->w, query);
         sett_val *const is[] = {s.first, s.last, t->o->alibi ? own_key(x->w, query) : NULL};
         for (int i = 0; i < 3; i++) {
             if (is[i] && !r)
@@ -184,7 +183,7 @@ static sett_val *alibi_score(const attention_scores *x, sett_val *s, sett_val *f
     sett_val *distance = sett_sub(sett_to(sett_sub(sett_load(x->own), first_key), SETT_F32), sett_to(sett_coord_value(x->columns, 1), SETT_F32));
     if (!t->o->causal || t->o->prefix)
         distance = sett_abs(distance);
-    return sett_fma(distance, sett_at(x->slope, 0), s);
+    return sett_fma(distance, sett_load(x->slope), s);
 }
 
 static sett_arg own_unit(const attention_scores *x, double factor)

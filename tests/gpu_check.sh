@@ -50,7 +50,7 @@ part suites
 for suite in gpu devices; do # each by itself: the last test of gpu spoils its process
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
-side_by_side conform programs properties kernels attention gemm_mma gemm_few_rows gemm grouped product product_given product_groups product_pointers \
+side_by_side conform programs properties kernels attention attention_decode gemm_mma gemm_few_rows gemm grouped product product_given product_groups product_pointers \
     product_blocks epilogues epilogue_blocks activations hopper promote weights pipeline tma_copies
 part "suites, as graphs"
 for suite in programs conform; do # as graphs whose nodes are updated

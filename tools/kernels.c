@@ -73,6 +73,7 @@ static const named_kernel kernels[] = {
     {"gemm_few_rows", "C = A B^T of 1 to 8 rows of A, at the speed of reading B", &sett_gemm_few_rows_family, NULL, NULL},
     {"gemm_mixed", "C = A W^T of few rows of A, W packed weights of few bits", &sett_gemm_mixed_family, NULL, NULL},
     {"attention", "O = softmax(Q K^T) V on sm_90a", &sett_attention_family, NULL, NULL},
+    {"attention_decode", "the same of few queries over many keys, split", &sett_attention_decode_family, NULL, NULL},
 };
 
 const named_kernel *kernel_find(const char *name)

@@ -2,7 +2,7 @@
 """The ready kernels of sett/kernels.h, each a family: sett.kernels.softmax, sett.kernels.rms_norm ... dir() lists them."""
 
 import ctypes as _C
-from typing import List
+from typing import Any, List, Tuple
 
 from . import _c
 from ._engine import Family
@@ -10,6 +10,19 @@ from ._engine import Family
 # Global, as libsett is: families whose bodies call ready kernels are linked with neither.
 _library = _C.CDLL(str(_c.LIB / "libsett-kernels.so.0"), mode=_C.RTLD_GLOBAL)
 _library.sett_kernels_family.restype, _library.sett_kernels_family.argtypes = _C.POINTER(_c.CFamily), [_C.c_int]
+
+
+_library.sett_attention_decode_workspace.restype = _c.INT
+_library.sett_attention_decode_workspace.argtypes = [_c.P, _c.INT, _c.INT, _c.INT, _c.INT, _c.INT, _C.POINTER(_c.SIZE), _C.POINTER(_c.SIZE), _c.ERR]
+
+
+def attention_decode_workspace(requests: int, heads: int, heads_k: int, queries: int, keys: int, /, **options: Any) -> Tuple[int, int]:
+    """Elements of PARTIAL (f32) and LEFT (u32, zeros before the first launch) for launches of attention_decode with these options, of at most so many
+    requests, heads, heads of K and V, queries of a request, and keys of one."""
+    partial, left = _c.SIZE(), _c.SIZE()
+    user = __getattr__("attention_decode")._user("sm_90a", options)
+    _c.check(_library.sett_attention_decode_workspace, _C.addressof(user), requests, heads, heads_k, queries, keys, _C.byref(partial), _C.byref(left))
+    return partial.value, left.value
 
 
 def __dir__() -> List[str]:

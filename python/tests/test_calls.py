@@ -108,6 +108,25 @@ class Arguments(Case):
             self.assertLess(abs(out[at].transpose(1, 0, 2) - weights / total @ v).max(initial=0), 2e-3)
             self.assertLess(abs(lse[:, at] - np.log(total[:, :, 0])).max(initial=0), 1e-3)
 
+    def test_few_queries_over_many_keys(self):
+        requests, heads, shared, keys, d = 2, 4, 2, 40, 64
+        rng = np.random.default_rng(4)
+        q, k, v = (rng.standard_normal((requests, *shape, d)).astype("f2") for shape in ((heads, 1), (shared, keys), (shared, keys)))
+        lengths, out = np.array([keys, 7], "i4"), np.zeros_like(q)
+        options = {"dtype": "f16", "d": d, "lengths": 1}
+        partial, left = sett.kernels.attention_decode_workspace(requests, heads, shared, 1, keys, **options)
+        left = np.zeros(left, "u4")
+        engine().compile(sett.kernels.attention_decode, target="cpu", **options)(q, k, v, out, lengths, np.empty(partial, "f4"), left)
+        self.assertFalse(left.any())
+        for i, n in enumerate(lengths):
+            for h in range(heads):
+                weights = np.exp(k[i, h // 2, :n].astype("f8") @ q[i, h, 0] / d**0.5)
+                self.assertLess(abs(out[i, h, 0] - weights / weights.sum() @ v[i, h // 2, :n]).max(), 2e-3)
+        with self.refused(Status.E_ARGUMENT, "sett_attention_decode_workspace: heads is 4: a multiple of heads_k"):
+            sett.kernels.attention_decode_workspace(requests, heads, 3, 1, keys, **options)
+        with self.refused(Status.E_ARGUMENT, "attention_decode has no option 'head'"):
+            sett.kernels.attention_decode_workspace(1, 1, 1, 1, 1, head=1)
+
     def test_products_of_any_strides(self):
         whole = np.random.default_rng(3).integers(-2, 3, (3, 40, 51)).astype("f4")
         a, b, c = whole[:, :, 1:24].transpose(1, 2, 0), whole[:1, 3:26, 30:49].transpose(2, 1, 0), np.zeros((3, 40, 19), "f4")

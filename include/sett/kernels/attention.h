@@ -81,6 +81,69 @@ typedef struct sett_attention_options {
 SETT_API void sett_attention(sett_build *, const void *options);
 SETT_API extern const sett_family sett_attention_family;
 
+/* ---- few queries over many keys ---- */
+/* The same for few queries of each request, as when a server decodes: what takes time is to read K and V,
+ * once. The heads of Q that share one of K and V are rows of one tile, beside the queries: M H / HK rows,
+ * .rows at once; more read K and V more often. The keys of a request are split, and blocks take split after
+ * split of all requests; whoever comes last combines those of a request, in their order. Arguments:
+ * Q (B,H,M,d), K (B,HK,N,d), V, O as sett_attention has them; then those of the options, in the order of this
+ * list; then PARTIAL and LEFT, below.
+ *
+ *   .kv       the type of K and V: dtype, or f8E4M3FN. They, Q and weights are then multiplied as f16, so
+ *             that elements of Q are less than 65504
+ *   .scaled   of f8E4M3FN: KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0), Float32: what K and V of a
+ *             head are multiplied by; a stride of 0 is one scale for all
+ *   .lengths  KEYS (B), Int32: request b has its first KEYS[b] keys, 0 to N. What lies behind is not used
+ *   .page     so many keys a page: K and V are pools, and TABLE (B,pages), KEYS (B) follow, as of
+ *             sett_attention
+ *   .causal, .scale, .window, .prefix, .softcap, .alibi, .sinks, .lse  as of sett_attention: query i stands
+ *             where key i + N - M does
+ *
+ * A request without keys gives O = 0 and LSE -infinity, or its sink.
+ * PARTIAL: Float32, what splits leave; LEFT: Uint32, which the caller sets to 0 before the first launch, and
+ * each launch leaves 0. sett_attention_decode_workspace says how many elements they have at least. Launches
+ * that run at once have each its own. Lengths and tables are read by the kernel: no launch waits for the
+ * host, and none compiles.
+ * The bits of a query depend on its own request and the options alone, as splits have a fixed number of keys:
+ * not on the batch, nor on pages, nor on how many blocks there are.
+ * dtype: f16, bf16. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+typedef struct sett_attention_decode_tuning {
+    int split;  /* keys of a split, a multiple of .keys. The bits of results depend on it, .keys and .warps */
+    int keys;   /* keys of a tile, a multiple of 16 times the warps that share rows */
+    int stages; /* tiles of K and V that are loaded ahead */
+    int warps;  /* warps that multiply, 1 to 8: each 16 rows and some keys of a tile */
+    int blocks; /* at most so many stay, and take split after split; 0: as many as an H200 runs at once */
+} sett_attention_decode_tuning;
+typedef struct sett_attention_decode_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    int d;     /* columns of Q, K, V and O: 64, 128 or 256; 0: 128 */
+    int exact; /* 1: without approximations */
+    int rows;  /* of a tile: 16, 32 or 64; 0: 16 */
+    sett_dtype kv; /* 0: dtype */
+    int scaled;
+    int lengths;
+    int page; /* 16 to 256; 0: K and V have no pages */
+    int causal;
+    int window;
+    int prefix;
+    int softcap;
+    int alibi;
+    int sinks;
+    int lse;
+    int scale;
+    sett_attention_decode_tuning tuning;
+} sett_attention_decode_options;
+SETT_API void sett_attention_decode(sett_build *, const void *options);
+SETT_API extern const sett_family sett_attention_decode_family;
+/* Elements of PARTIAL and LEFT for launches of at most so many requests, heads, heads of K and V, queries of
+ * a request, and keys of one, for which there is a place in K and V: N, or .page times the pages of a row of
+ * TABLE. SETT_E_ARGUMENT, and both 0: the options cannot be, or a number is less than 1, or heads are no
+ * multiple of heads_k. */
+SETT_API sett_status sett_attention_decode_workspace(const sett_attention_decode_options *, int requests,
+    int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *or_null);
+
 /* ---- masks and scores of the caller's ---- */
 /* What a function of these is asked about; Int32 each, but b. */
 typedef struct sett_attention_at {

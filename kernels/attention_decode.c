@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Few queries over many keys on Hopper: rules, parameters, which split comes next, and the warp that loads. */
+#include "attention_decode.h"
+#include <stdio.h>
+#include <string.h>
+
+static const double LOG2_E = 1.4426950408889634;
+enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
+
+enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
+    SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
+
+static int stage_bytes(const sett_attention_decode_options *o)
+{
+    return 2 * sett__bytes_of(o->kv) * o->tuning.keys * o->d;
+}
+
+static int bytes_besides(const sett_attention_decode_options *o)
+{
+    return sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
+}
+
+static int most_bytes(void)
+{
+    return sett__device_of(90)->shared_memory_bytes;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Bits of results depend on .keys, .warps and .split, so these follow from the types, d and rows alone. */
+static void choose(sett_attention_decode_options *o)
+{
+    sett_attention_decode_tuning *tune = &o->tuning;
+    sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
+    sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
+        return; /* they will be refused */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
+    sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
+    const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
+    sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
+    sett__either(&tune->stages, least(MOST_STAGES, (most_bytes() - bytes_besides(o)) / stage_bytes(o)));
+}
+
+static void check_tile(const sett_attention_decode_options *o, choice *c)
+{
+    const sett_attention_decode_tuning *tune = &o->tuning;
+    const int high = o->rows / WARP_ROWS, parts = decode_parts_of(o);
+    sett__in_range(c, "warps", tune->warps, 1, MOST_WARPS);
+    if (tune->warps % high)
+        REFUSE(c, ".warps is %d: a multiple of %d, .rows / 16", tune->warps, high);
+    if (!*c->why && (tune->keys < 16 || tune->keys > MOST_KEYS || tune->keys % (LEAST_KEYS * parts)))
+        REFUSE(c, ".keys is %d: a multiple of %d, 16 times .warps %d / (.rows %d / 16), up to 256", tune->keys, 16 * parts, tune->warps, o->rows);
+    if (!*c->why && (tune->split < tune->keys || tune->split % tune->keys || tune->split > 1 << 16))
+        REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);
+    sett__in_range(c, "stages", tune->stages, 2, 16);
+    sett__in_range(c, "blocks", tune->blocks, 1, 65535);
+    if (!*c->why && bytes_besides(o) + tune->stages * stage_bytes(o) > most_bytes())
+        REFUSE(c, ".stages is %d: with .d %d, .rows %d and .keys %d more shared memory than a block has", tune->stages, o->d, o->rows, tune->keys);
+}
+
+static void settle(void *options, choice *c)
+{
+    sett_attention_decode_options *o = options;
+    const struct { const char *name; int is; } flags[] = {{"exact", o->exact}, {"scaled", o->scaled}, {"lengths", o->lengths}, {"causal", o->causal}, {"window", o->window}, {"prefix", o->prefix}, {"softcap", o->softcap}, {"alibi", o->alibi}, {"scale", o->scale},
+        {"sinks", o->sinks}, {"lse", o->lse}};
+    if (o->dtype != SETT_F16 && o->dtype != SETT_BF16)
+        REFUSE(c, ".dtype is %s: f16 or bf16", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    sett__either(&o->d, 128);
+    sett__either(&o->rows, WARP_ROWS);
+    if (o->rows != 16 && o->rows != 32 && o->rows != 64)
+        REFUSE(c, ".rows is %d: 16, 32 or 64", o->rows);
+    if (!o->kv)
+        o->kv = o->dtype;
+    if (!*c->why && o->kv != o->dtype && o->kv != SETT_F8E4M3FN)
+        REFUSE(c, ".kv is %s: %s, or f8E4M3FN", sett_dtype_name(o->kv), sett_dtype_name(o->dtype));
+    if (!*c->why && o->scaled && !decode_is_f8(o))
+        REFUSE(c, ".scaled is %d: of .kv f8E4M3FN alone", o->scaled);
+    if (o->d != 64 && o->d != 128 && o->d != 256)
+        REFUSE(c, ".d is %d: 64, 128 or 256", o->d);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
+    if (o->page && (o->page < 16 || o->page > 256 || o->page % 16))
+        REFUSE(c, ".page is %d: 0, or a multiple of 16, up to 256", o->page);
+    if (o->prefix && o->window)
+        REFUSE(c, ".prefix is 1: then .window is 0");
+    if (o->softcap && o->alibi)
+        REFUSE(c, ".softcap is 1: then .alibi is 0");
+    if (*c->why)
+        return;
+    o->lengths |= o->page != 0;
+    o->causal |= o->prefix;
+    choose(o);
+    check_tile(o, c);
+}
+
+/* ---- parameters --------------------------------------------------------------------------------------------- */
+static sett_attention_options options_of(const sett_attention_decode_options *o, int keys)
+{
+    return (sett_attention_options){.size = sizeof(sett_attention_options), .dtype = o->kv, .d = o->d, .dv = o->d, .exact = o->exact, .causal = o->causal, .window = o->window, .prefix = o->prefix,
+        .softcap = o->softcap, .alibi = o->alibi, .scale = o->scale, .sinks = o->sinks, .lse = o->lse, .page = o->page, .tuning = {.rows = o->rows, .keys = keys, .stages = o->tuning.stages}};
+}
+
+static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
+{
+    const sett_attention_decode_options *o = x->o;
+    attention_parts *t = &x->t;
+    t->B = sett_sym(b, "B"), t->H = sett_sym(b, "H"), t->HK = sett_sym(b, "HK"), t->M = sett_sym(b, "M");
+    t->N = o->page ? NULL : sett_sym(b, "N"), t->pool = o->page ? sett_sym(b, "P") : NULL;
+    sett_val *of_keys = o->page ? t->pool : t->B;
+    const sett_arg keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
+    t->group = SETT_A(sett_floordiv(t->H, t->HK));
+    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), o->d);
+    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
+    operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
+    t->O = sett__attention_operand(b, "O", o->dtype, t->B, SETT_A(sett_mul(t->group, t->HK)), SETT_A(t->M), o->d); /* so launches check that HK divides H */
+    if (o->scaled) {
+        x->k_scale = sett_param(b, "KSCALES", SETT_F32, sett_make_layout(b, T1(t->HK), T1(sett_sym(b, "LKSCALES0"))));
+        x->v_scale = sett_param(b, "VSCALES", SETT_F32, sett_make_layout(b, T1(t->HK), T1(sett_sym(b, "LVSCALES0"))));
+    }
+    t->source->params(b, t);
+    sett__attention_mask_params(b, t);
+    if (o->lse)
+        t->lse = sett_param(b, "LSE", SETT_F32, sett_make_layout(b, T(t->B, t->H, t->M), T(sett_sym(b, "LLSE0"), sett_sym(b, "LLSE1"), 1)));
+    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(sett_sym(b, "partial"))), .align = 16);
+    x->counters = sett_sym(b, "left");
+    x->left = sett_param(b, "LEFT", SETT_U32, sett_make_layout(b, T1(x->counters)));
+    x->q = operand[0];
+}
+
+static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3])
+{
+    const sett_attention_decode_options *o = x->o;
+    attention_parts *t = &x->t;
+    const int boxes = o->tuning.keys / sett__attention_box(&x->all);
+    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d), 1024);
+    t->k = sett__attention_ring(b, &x->all, operand[1], o->d, false);
+    t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
+    t->slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
+    x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
+    x->last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
+    x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = (sett_tma_bytes(t->k.map) + sett_tma_bytes(t->v.map)) * boxes, .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
+}
+
+/* ---- which split comes next ------------------------------------------------------------------------------------ */
+/* The splits of a request: at least one, so that its result is stored. */
+typedef struct request_splits {
+    sett_val *keys;        /* of the request */
+    sett_val *first, *n;   /* the split with the first key that is seen; how many, of each head and tile of rows */
+    attention_seen seen;   /* by any query */
+} request_splits;
+
+static request_splits splits_of(sett_build *b, const decode_parts *x, sett_val *request)
+{
+    const attention_parts *t = &x->t;
+    const int split = x->o->tuning.split;
+    attention_work w = {.request = request, .rows = t->M, .keys = t->source->keys(t, request)};
+    const attention_seen top = sett__attention_seen(b, t, &w, sett_const(b, SETT_I32, 0)), bottom = sett__attention_seen(b, t, &w, sett_sub(t->M, 1));
+    request_splits s = {.keys = w.keys, .seen = {top.first ? top.first : sett_const(b, SETT_I32, 0), bottom.last}};
+    s.first = sett_floordiv(s.seen.first, split);
+    s.n = sett_max(sett_sub(sett_floordiv(sett_add(s.seen.last, split - 1), split), s.first), 1);
+    return s;
+}
+
+/* A block's walk over the splits of all requests, one behind the other. A block takes the next one that nobody has: those that combine take
+ * fewer. Were splits dealt by their numbers, a block that is late once would come last among those it shares a request with in each round,
+ * and combine for all of them. */
+typedef struct walk {
+    sett_tensor *ticket, *request, *before; /* before: splits of earlier requests */
+} walk;
+
+/* Asks for it, a split ahead: nothing here waits for the answer. */
+static void step(const decode_parts *x, const walk *at)
+{
+    sett_set(at->ticket, sett_to(sett_atomic_add(x->left, 1, sett_sub(x->counters, 2)), SETT_I32), 0);
+}
+
+/* The first splits are the blocks' own, and are no tickets. */
+static sett_val *index_of(sett_build *b, const walk *at)
+{
+    return sett_add(sett_at(at->ticket, 0), sett_grid_dim(b, 0));
+}
+
+/* The last block to end leaves the counters as the next launch needs them. */
+static void end_walk(sett_build *b, const decode_parts *x)
+{
+    sett_val *ended = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, sett_sub(x->counters, 1));
+    sett_if (b, sett_eq(sett_to(ended, SETT_I32), sett_sub(sett_grid_dim(b, 0), 1)))
+        for (int i = 1; i <= 2; i++)
+            sett_set(x->left, 0, sett_sub(x->counters, i));
+}
+
+/* Requests that end before the index are passed; then the request may be B, which is none. */
+static void pass(sett_build *b, const decode_parts *x, const walk *at)
+{
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_val *index = index_of(b, at);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *request = sett_at(at->request, 0);
+        sett_set(more, 0, 0);
+        sett_if (b, sett_lt(request, x->t.B)) {
+            sett_val *end = sett_add(sett_at(at->before, 0), sett_mul(splits_of(b, x, request).n, sett_mul(SETT_A(x->t.HK), x->high)));
+            sett_if (b, sett_ge(index, end)) {
+                sett_set(at->before, end, 0), sett_set(at->request, sett_add(request, 1), 0);
+                sett_set(more, 1, 0);
+            }
+        }
+    }
+}
+
+/* What a launch cannot know, on the CPU engine. */
+static void check_request(sett_build *b, const attention_parts *t, sett_val *request, sett_val *keys)
+{
+    if (t->window)
+        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    if (t->pages)
+        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
+    else if (t->lengths)
+        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
+}
+
+static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
+{
+    const int split = x->o->tuning.split, tile = x->o->tuning.keys;
+    const request_splits s = splits_of(b, x, sett_at(at->request, 0));
+    check_request(b, &x->t, sett_at(at->request, 0), s.keys);
+    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, at), .splits = s.n};
+    sett_val *within = sett_sub(w.slot, sett_at(at->before, 0)), *pair = sett_floordiv(within, s.n), *high = sett_value(b, x->high);
+    w.split = sett_sub(within, sett_mul(pair, s.n));
+    w.head = sett_floordiv(pair, high);
+    w.row = sett_mul(sett_sub(pair, sett_mul(w.head, high)), x->o->rows);
+    sett_val *begin = sett_mul(sett_add(w.split, s.first), split);
+    w.from = sett_floordiv(sett_max(begin, s.seen.first), tile);
+    w.to = sett_floordiv(sett_add(sett_min(sett_add(begin, split), s.seen.last), tile - 1), tile);
+    return w;
+}
+
+/* The slot of the split to come, as it is told to those that multiply. */
+static void tell(const decode_parts *x, sett_pipeline_state *put, const decode_work *w)
+{
+    sett_producer_acquire(put);
+    sett_tensor *slot = sett_slice(x->t.slots, ALL, sett_pipeline_stage(put));
+    for (int i = 0; w && i < DECODE_WORK_INTS; i++)
+        sett_set(slot, ((sett_val *const *)w)[i], i);
+    sett_set(slot, w != NULL, DECODE_WORK_INTS);
+    sett_producer_commit(put);
+    sett_pipeline_advance(put);
+}
+
+static void load(sett_build *b, const decode_parts *x, const decode_work *w, sett_pipeline_state *put)
+{
+    const attention_parts *t = &x->t;
+    const attention_work of = {.request = w->request, .shared = w->head, .keys = w->keys};
+    sett_for (b, tile, w->from, w->to, 1) {
+        sett_producer_acquire_tx(put, sett_add(sett__attention_bytes(b, t, &t->k, &of, tile), sett__attention_bytes(b, t, &t->v, &of, tile)));
+        t->source->load(b, t, &t->k, &of, tile, put);
+        t->source->load(b, t, &t->v, &of, tile, put);
+        sett_pipeline_advance(put);
+    }
+}
+
+static void produce(sett_build *b, const decode_parts *x)
+{
+    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->work);
+    const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        pass(b, x, &at);
+        sett_val *is_work = sett_lt(sett_at(at.request, 0), x->t.B);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work) {
+            const decode_work w = work_at(b, x, &at);
+            step(x, &at);
+            tell(x, work, &w);
+            load(b, x, &w, keys);
+        }
+        sett_else (b) {
+            tell(x, work, NULL);
+            end_walk(b, x);
+        }
+    }
+}
+
+/* ---- a block -------------------------------------------------------------------------------------------------- */
+void sett_attention_decode(sett_build *b, const void *user)
+{
+    static const sett_attention_functions none = {.size = sizeof none};
+    sett_attention_decode_options o;
+    sett_tensor *operand[3];
+    if (!sett__kernel_options(b, &sett__attention_decode, user, &o))
+        return;
+    const int warps = o.tuning.warps;
+    decode_parts x = {.o = &o, .all = options_of(&o, o.tuning.keys), .mine = options_of(&o, o.tuning.keys / decode_parts_of(&o))};
+    x.t = (attention_parts){.o = &x.all, .own = &none, .source = o.page ? &sett__attention_paged : o.lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
+    params(b, &x, operand);
+    x.group = sett_make_fast_divmod(b, x.t.group);
+    x.rows = sett_mul(x.t.M, x.t.group);
+    x.high = SETT_A(sett_ceil_div(x.rows, o.rows));
+    x.unit = (attention_scores){.b = b, .t = &x.t};
+    x.scale = sett__attention_unit(&x.unit, LOG2_E);
+    const sett_arg keys = o.page ? SETT_A(sett_mul(x.t.pages, o.page)) : SETT_A(x.t.N);
+    const sett_arg most = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o.tuning.split), 1)));
+    sett_grid(b, sett_min(most, SETT_A(o.tuning.blocks)));
+    sett_block(b, (warps + 1) * WARP);
+    sett_min_blocks(b, 1); /* shared memory is full: registers may be */
+    places(b, &x, operand);
+    x.scores = x.t, x.scores.o = &x.mine;
+    sett__begin(b, o.no_pdl);
+    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
+    sett_if (b, sett_eq(warp, warps)) {
+        sett_if (b, sett_elect_one(b))
+            produce(b, &x);
+    }
+    sett_else (b)
+        sett__decode_consume(b, &x);
+}
+
+static sett_status too_few(sett_error *err, const char *name, int is, const char *what)
+{
+    if (err) {
+        err->status = SETT_E_ARGUMENT;
+        snprintf(err->text, sizeof err->text, "sett_attention_decode_workspace: %s is %d: %s", name, is, what);
+    }
+    return SETT_E_ARGUMENT;
+}
+
+sett_status sett_attention_decode_workspace(const sett_attention_decode_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
+{
+    const struct { const char *name; int is; } counts[] = {{"requests", requests}, {"heads", heads}, {"heads_k", heads_k}, {"queries", queries}, {"keys", keys}};
+    sett_attention_decode_options o = {0};
+    *partial = *left = 0;
+    if (user && user->size <= sizeof o)
+        memcpy(&o, user, user->size);
+    sett_status s = sett_kernels_choose(sett_attention_decode, user ? (void *)&o : NULL, NULL, err);
+    if (s)
+        return s;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].is < 1)
+            return too_few(err, counts[i].name, counts[i].is, "1 or more");
+    if (heads % heads_k)
+        return too_few(err, "heads", heads, "a multiple of heads_k");
+    const size_t rows = (size_t)queries * (size_t)(heads / heads_k), high = (rows + (size_t)o.rows - 1) / (size_t)o.rows, splits = ((size_t)keys + (size_t)o.tuning.split - 1) / (size_t)o.tuning.split;
+    const size_t slots = (size_t)requests * (size_t)heads_k * high * splits;
+    *partial = slots * (rows < (size_t)o.rows ? rows : (size_t)o.rows) * (size_t)decode_partial_columns(&o);
+    *left = 2 * slots + 2;
+    return SETT_OK;
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_attention_decode_options, member_)
+#define TUNED(member_) TUNING_PARAM(sett_attention_decode_options, member_)
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(rows), P(kv), P(scaled), P(lengths), P(page), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(scale), P(sinks), P(lse), TUNED(split), TUNED(keys),
+    TUNED(stages), TUNED(warps), TUNED(blocks)};
+FAMILY_OF(attention_decode, params_of, .only = "sm_90a");

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sett_attention_decode with all its options, at random, against sums of double; other requests, pages and blocks, which may not change a bit;
+ * and what is refused. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. What a request has follows from its number, so that it may stand
+ * alone, in a batch, and in pages. */
+#include "tests/rig/kernels_rig.h"
+
+static char said[600]; /* of the problem that is checked */
+enum { MOST_REQUESTS = 6, ARGS = 20, FAR = 1 << 28 /* no page */ };
+
+typedef struct problem {
+    sett_attention_decode_options o;
+    int requests, heads, shared, queries;
+    int number[MOST_REQUESTS], keys[MOST_REQUESTS], prefix[MOST_REQUESTS]; /* number: the request's data */
+    int window, by_rows, spare, one_scale; /* by_rows: heads stand beside each other, not rows; spare: keys behind the longest; one_scale: of all heads */
+    double cap, scale;
+} problem;
+
+/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+static double mixed(uint64_t x) /* [-1, 1) */
+{
+    x += 0x9e3779b97f4a7c15u, x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u, x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (double)((x ^ (x >> 31)) >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+typedef enum which { OF_Q, OF_K, OF_V } which;
+
+/* What an element is, rounded to dtype. */
+static double element_of(sett_dtype t, which w, int number, int head, int row, int column)
+{
+    unsigned char bytes[4];
+    const uint64_t i = ((((uint64_t)w * 64 + (uint64_t)number) * 64 + (uint64_t)head) * 65536 + (uint64_t)row) * 512 + (uint64_t)column;
+    put(t, bytes, 0, mixed(i) * (w == OF_V ? 1 : 2));
+    return get(t, bytes, 0);
+}
+
+/* Of K or V, scaled. */
+static double times_scale(const problem *p, which w, int request, int head, int row, int column)
+{
+    const sett_attention_decode_options *o = &p->o;
+    const int i = p->one_scale ? 0 : head;
+    return element_of(o->kv ? o->kv : o->dtype, w, p->number[request], head, row, column) * (o->scaled ? w == OF_K ? 0.75 + 0.5 * i : 1.5 - 0.25 * i : 1);
+}
+
+static int random_int(int from, int to)
+{
+    return from + (int)((uniform(&r.seed) + 1) / 2 * (to - from + 1)) % (to - from + 1);
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------------ */
+typedef struct box {
+    sett_dtype type;
+    int64_t shape[4], stride[4];
+    size_t bytes;
+    unsigned char *host;
+    void *data;
+    sett_buf buf;
+} box;
+
+/* All bytes are `fill`. */
+static box make_box(sett_dtype t, int rank, const int64_t *shape, bool by_rows, int fill)
+{
+    box x = {.type = t};
+    int64_t n = 1;
+    const int order[2][4] = {{3, 2, 1, 0}, {3, 1, 2, 0}};
+    x.buf = sett_buf_nd(NULL, t, rank, shape);
+    for (int i = 0; i < rank; i++) {
+        const int mode = rank == 4 ? order[by_rows][i] : rank - 1 - i;
+        x.shape[mode] = shape[mode], x.stride[mode] = x.buf.stride[mode] = n;
+        n *= shape[mode] + (rank == 4 && !i && by_rows ? 16 : 0);
+    }
+    x.bytes = (size_t)n * (size_t)sett_dtype_bits(t) / 8;
+    x.host = malloc(x.bytes + 16);
+    ck_assert(x.host != NULL);
+    memset(x.host, fill, x.bytes + 16);
+    return x;
+}
+#define BOX(t, by_rows, fill, ...) make_box(t, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__}, by_rows, fill)
+
+static size_t at_of(const box *x, int64_t i, int64_t j, int64_t k, int64_t l)
+{
+    return (size_t)(i * x->stride[0] + j * x->stride[1] + k * x->stride[2] + l * x->stride[3]);
+}
+
+static void to_device(box *x)
+{
+    x->data = sett_alloc(r.e, r.stream.device, x->bytes + 16);
+    ck_assert(x->data && !sett_memcpy(r.e, r.stream, x->data, x->host, x->bytes + 16) && !sett_sync(r.e, r.stream));
+    x->buf.data = x->data;
+}
+
+static void fetch(box *x)
+{
+    ck_assert(!sett_memcpy(r.e, r.stream, x->host, x->data, x->bytes) && !sett_sync(r.e, r.stream));
+}
+
+/* ---- a launch ------------------------------------------------------------------------------------------------------------ */
+enum { Q, K, V, O, KSCALES, VSCALES, TABLE, KEYS, PREFIX, SLOPES, SINKS, LSE, PARTIAL, LEFT, BOXES };
+typedef struct launch {
+    const problem *p;
+    box x[BOXES];
+} launch;
+
+static int pages_of(const problem *p, int request)
+{
+    return (p->keys[request] + p->o.page - 1) / p->o.page;
+}
+
+static int longest(const problem *p)
+{
+    int most = 1;
+    for (int i = 0; i < p->requests; i++)
+        most = p->keys[i] > most ? p->keys[i] : most;
+    return most;
+}
+
+/* Pages in random order; what the table has behind them is no page. */
+static void make_table(launch *y, int pool)
+{
+    const problem *p = y->p;
+    int *is_free = calloc((size_t)pool, sizeof *is_free), left = pool;
+    int32_t *table = (int32_t *)y->x[TABLE].host;
+    for (int i = 0; i < pool; i++)
+        is_free[i] = i;
+    for (int i = 0; i < p->requests; i++)
+        for (int j = 0; j < y->x[TABLE].shape[1]; j++) {
+            table[i * y->x[TABLE].shape[1] + j] = FAR;
+            if (j < pages_of(p, i)) {
+                const int pick = random_int(0, left - 1);
+                table[i * y->x[TABLE].shape[1] + j] = is_free[pick];
+                is_free[pick] = is_free[--left];
+            }
+        }
+    free(is_free);
+}
+
+static void fill_operand(launch *y, which w, int request)
+{
+    const problem *p = y->p;
+    box *x = &y->x[w == OF_Q ? Q : w == OF_K ? K : V];
+    for (int h = 0; h < x->shape[1]; h++)
+        for (int row = 0; row < (w == OF_Q ? p->queries : p->keys[request]); row++) {
+            const bool paged = w != OF_Q && p->o.page;
+            const int outer = paged ? ((const int32_t *)y->x[TABLE].host)[request * y->x[TABLE].shape[1] + row / p->o.page] : request;
+            for (int c = 0; c < p->o.d; c++)
+                put(x->type, x->host, at_of(x, outer, h, paged ? row % p->o.page : row, c), element_of(x->type, w, p->number[request], h, row, c));
+        }
+}
+
+static launch make_launch(const problem *p)
+{
+    launch y = {.p = p};
+    const int most = longest(p) + p->spare;
+    int pool = 2, columns = 1;
+    size_t partial, left;
+    for (int i = 0; i < p->requests && p->o.page; i++)
+        pool += pages_of(p, i), columns = pages_of(p, i) > columns ? pages_of(p, i) : columns;
+    const int outer = p->o.page ? pool : p->requests, rows = p->o.page ? p->o.page : most;
+    ck_assert(!sett_attention_decode_workspace(&p->o, p->requests, p->heads, p->shared, p->queries, p->o.page ? columns * p->o.page : most, &partial, &left, &err));
+    y.x[Q] = BOX(p->o.dtype, p->by_rows, 0xff, p->requests, p->heads, p->queries, p->o.d), y.x[O] = BOX(p->o.dtype, p->by_rows, 0xff, p->requests, p->heads, p->queries, p->o.d);
+    y.x[KSCALES] = BOX(SETT_F32, false, 0, p->shared), y.x[VSCALES] = BOX(SETT_F32, false, 0, p->shared);
+    for (int h = 0; h < p->shared; h++)
+        ((float *)y.x[KSCALES].host)[h] = (float)(0.75 + 0.5 * h), ((float *)y.x[VSCALES].host)[h] = (float)(1.5 - 0.25 * h);
+    if (p->one_scale)
+        y.x[KSCALES].buf.stride[0] = y.x[VSCALES].buf.stride[0] = 0;
+    const sett_dtype kv = p->o.kv ? p->o.kv : p->o.dtype;
+    y.x[K] = BOX(kv, p->by_rows, 0xff, outer, p->shared, rows, p->o.d), y.x[V] = BOX(kv, !p->by_rows, 0xff, outer, p->shared, rows, p->o.d);
+    y.x[TABLE] = BOX(SETT_I32, false, 0, p->requests, columns), y.x[KEYS] = BOX(SETT_I32, false, 0, p->requests), y.x[PREFIX] = BOX(SETT_I32, false, 0, p->requests);
+    y.x[SLOPES] = BOX(SETT_F32, false, 0, p->heads), y.x[SINKS] = BOX(SETT_F32, false, 0, p->heads);
+    y.x[LSE] = BOX(SETT_F32, false, 0xff, p->requests, p->heads, p->queries);
+    y.x[PARTIAL] = BOX(SETT_F32, false, 0xff, (int64_t)partial), y.x[LEFT] = BOX(SETT_U32, false, 0, (int64_t)left);
+    if (p->o.page)
+        make_table(&y, pool);
+    for (int i = 0; i < p->requests; i++) {
+        ((int32_t *)y.x[KEYS].host)[i] = p->keys[i], ((int32_t *)y.x[PREFIX].host)[i] = p->prefix[i];
+        fill_operand(&y, OF_Q, i), fill_operand(&y, OF_K, i), fill_operand(&y, OF_V, i);
+    }
+    for (int h = 0; h < p->heads; h++)
+        ((float *)y.x[SLOPES].host)[h] = (float)ldexp(1, -1 - h % 8), ((float *)y.x[SINKS].host)[h] = (float)(3 * mixed((uint64_t)h));
+    for (int i = 0; i < BOXES; i++)
+        to_device(&y.x[i]);
+    return y;
+}
+
+static void drop_launch(launch *y)
+{
+    for (int i = 0; i < BOXES; i++) {
+        sett_free(r.e, r.stream.device, y->x[i].data);
+        free(y->x[i].host);
+    }
+}
+
+static sett_status try_launch(sett_kernel *k, const launch *y)
+{
+    const problem *p = y->p;
+    const sett_attention_decode_options *o = &p->o;
+    const struct { bool is; int box; sett_launch_arg number; } all[] = {{true, Q, {0}}, {true, K, {0}}, {true, V, {0}}, {true, O, {0}}, {o->scaled, KSCALES, {0}}, {o->scaled, VSCALES, {0}}, {o->page, TABLE, {0}}, {o->page || o->lengths, KEYS, {0}},
+        {o->scale, -1, sett_launch_arg_float(p->scale)}, {o->window, -1, sett_launch_arg_int(p->window)}, {o->prefix, PREFIX, {0}}, {o->softcap, -1, sett_launch_arg_float(p->cap)}, {o->alibi, SLOPES, {0}},
+        {o->sinks, SINKS, {0}}, {o->lse, LSE, {0}}, {true, PARTIAL, {0}}, {true, LEFT, {0}}};
+    sett_launch_arg arg[ARGS];
+    int n = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].is)
+            arg[n++] = all[i].box >= 0 ? sett_launch_arg_buf(&y->x[all[i].box].buf) : all[i].number;
+    sett_status status = sett_launch_n(k, r.stream, n, arg, &err);
+    return status ? status : sett_sync_error(r.e, r.stream, &err);
+}
+
+static void run_launch(sett_kernel *k, launch *y)
+{
+    ck_assert_msg(!try_launch(k, y), "%s: %s", said, err.text);
+    fetch(&y->x[O]), fetch(&y->x[LSE]), fetch(&y->x[LEFT]);
+}
+
+/* ---- what is right -------------------------------------------------------------------------------------------------- */
+static bool sees(const problem *p, int request, int query, int key)
+{
+    const int own = query + p->keys[request] - p->queries;
+    if (p->o.prefix && key < p->prefix[request])
+        return true;
+    if ((p->o.causal || p->o.prefix) && key > own)
+        return false;
+    return !p->o.window || abs(own - key) < p->window;
+}
+
+static double score_of(const problem *p, int request, int head, int query, int key)
+{
+    double s = 0;
+    for (int c = 0; c < p->o.d; c++)
+        s += element_of(p->o.dtype, OF_Q, p->number[request], head, query, c) * times_scale(p, OF_K, request, head / (p->heads / p->shared), key, c);
+    s *= p->o.scale ? p->scale : 1 / sqrt(p->o.d);
+    if (p->o.softcap)
+        s = p->cap * tanh(s / p->cap);
+    return p->o.alibi ? s - ldexp(1, -1 - head % 8) * abs(query + p->keys[request] - p->queries - key) : s;
+}
+
+static void check_row(const launch *y, int request, int head, int query)
+{
+    const problem *p = y->p;
+    const int n = p->keys[request];
+    const double sink = p->o.sinks ? (double)((const float *)y->x[SINKS].host)[head] : -INFINITY;
+    double *w = calloc((size_t)n + 1, sizeof *w), most = sink, sum = 0, largest = 0;
+    for (int j = 0; j < n; j++) {
+        w[j] = sees(p, request, query, j) ? score_of(p, request, head, query, j) : -INFINITY;
+        most = fmax(most, w[j]);
+    }
+    sum = p->o.sinks ? exp(sink - most) : 0;
+    for (int j = 0; j < n; j++)
+        sum += w[j] = most == -INFINITY ? 0 : exp(w[j] - most);
+    for (int c = 0; c < p->o.d; c++) {
+        double want = 0;
+        for (int j = 0; j < n; j++) {
+            const double v = w[j] > 0 ? times_scale(p, OF_V, request, head / (p->heads / p->shared), j, c) : 0;
+            largest = fmax(largest, fabs(v));
+            want += w[j] > 0 ? w[j] / sum * v : 0;
+        }
+        const double got = get(p->o.dtype, y->x[O].host, at_of(&y->x[O], request, head, query, c)), far = (p->o.dtype == SETT_BF16 ? 1.0 / 128 : 1.0 / 1024) * largest;
+        ck_assert_msg(fabs(got - want) <= far, "%s: request %d, head %d, query %d, column %d: %g, should be %g", said, request, head, query, c, got, want);
+    }
+    const double want = sum > 0 ? most + log(sum) : -INFINITY, got = p->o.lse ? get(SETT_F32, y->x[LSE].host, at_of(&y->x[LSE], request, head, query, 0)) : want;
+    ck_assert_msg(want == -INFINITY ? got == want : fabs(got - want) <= (1 + fabs(want)) / 4096, "%s: request %d, head %d, query %d: the logarithm is %g, should be %g", said, request, head, query, got, want);
+    free(w);
+}
+
+static void check_launch(launch *y)
+{
+    const problem *p = y->p;
+    for (int i = 0; i < p->requests; i++)
+        for (int h = 0; h < p->heads; h++)
+            for (int m = 0; m < p->queries; m++)
+                check_row(y, i, h, m);
+    for (size_t i = 0; i < y->x[LEFT].bytes; i++)
+        ck_assert_msg(!y->x[LEFT].host[i], "%s: counter %zu is not 0 behind the launch", said, i / 4);
+}
+
+/* ---- random problems -------------------------------------------------------------------------------------------------- */
+static void describe(const problem *p)
+{
+    const sett_attention_decode_options *o = &p->o;
+    int at = snprintf(said, sizeof said, "%s d=%d rows=%d kv=%s scaled=%d lengths=%d page=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d scale=%d sinks=%d lse=%d split=%d blocks=%d, %d requests, heads %d/%d, %d queries, window %d, by_rows %d, keys",
+        sett_dtype_name(o->dtype), o->d, o->rows, o->kv ? sett_dtype_name(o->kv) : "dtype", o->scaled, o->lengths, o->page, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->scale, o->sinks, o->lse, o->tuning.split, o->tuning.blocks, p->requests, p->heads, p->shared, p->queries, p->window, p->by_rows);
+    for (int i = 0; i < p->requests; i++)
+        at += snprintf(said + at, sizeof said - (size_t)at, " %d", p->keys[i]);
+}
+
+static int random_length(int page)
+{
+    static const int most[] = {0, 3, 20, 300, 700};
+    const int n = random_int(0, most[random_int(0, 4)]);
+    return page && !random_int(0, 2) ? n / page * page + random_int(0, 1) : n; /* at an edge of a page */
+}
+
+static problem random_problem(void)
+{
+    static const int heads_of[] = {64, 128, 128, 256}, pages[] = {16, 32, 48, 64, 128, 256}, groups[] = {1, 2, 4, 5, 8}, queries[] = {1, 1, 1, 2, 4, 8};
+    const int mask = random_int(0, 5), score = random_int(0, 3), source = random_int(0, 2);
+    problem p = {.requests = random_int(1, 4), .shared = random_int(1, 2), .queries = queries[random_int(0, 5)], .by_rows = random_int(0, 1), .cap = 1 + random_int(0, 3), .scale = 0.1, .window = random_int(1, 400)};
+    p.heads = p.shared * groups[random_int(0, 4)], p.spare = source == 1 ? random_int(0, 40) : 0;
+    p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = heads_of[random_int(0, 3)], .lengths = source == 1, .page = source == 2 ? pages[random_int(0, 5)] : 0,
+        .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4, .softcap = score == 1, .alibi = score == 2, .scale = !random_int(0, 2), .sinks = !random_int(0, 2), .lse = random_int(0, 1)};
+    p.o.rows = random_int(0, 1) ? 0 : 16 << random_int(0, 2);
+    p.o.kv = random_int(0, 2) ? 0 : SETT_F8E4M3FN, p.o.scaled = p.o.kv && random_int(0, 2), p.one_scale = random_int(0, 1);
+    p.o.tuning.split = random_int(0, 3) ? 256 : 0, p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.exact = !random_int(0, 3);
+    for (int i = 0; i < p.requests; i++) {
+        p.number[i] = i, p.prefix[i] = random_length(0);
+        p.keys[i] = source || !i ? random_length(p.o.page) : p.keys[0];
+        p.keys[i] += !source && !p.keys[i];
+    }
+    return p;
+}
+
+enum { RANDOM = 10 /* of each test of the loop */, RANDOM_TESTS = 8 };
+
+/* The CPU engine does what goes on in the background at once, late, or in a random order. */
+static void in_order(int number)
+{
+    char random[32];
+    const char *const orders[] = {"lazy", "eager", random, random}, *more = getenv("ATTENTION_SEED");
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
+    snprintf(random, sizeof random, "random:%d", 1 + number + (more ? 100 * atoi(more) : 0));
+    if (r.stream.device != SETT_CPU)
+        return;
+    sett_engine_close(r.e);
+    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
+}
+
+START_TEST(random_problems)
+{
+    in_order(_i);
+    const char *more = getenv("ATTENTION_SEED");
+    r.seed = 91 + (unsigned)_i * 1000 + (more ? (unsigned)atoi(more) * 100000 : 0);
+    for (int i = 0; has_wgmma() && i < RANDOM; i++) {
+        const problem p = random_problem();
+        describe(&p);
+        sett_kernel *k = compiled(sett_attention_decode, &p.o);
+        launch y = make_launch(&p);
+        run_launch(k, &y);
+        check_launch(&y);
+        drop_launch(&y);
+        sett_kernel_release(k);
+    }
+}
+END_TEST
+
+/* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
+START_TEST(many_splits)
+{
+    const problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
+        .keys = {1100, 512, 529}};
+    if (!has_wgmma())
+        return;
+    describe(&p);
+    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    launch y = make_launch(&p);
+    for (int i = 0; i < 2; i++) {
+        run_launch(k, &y);
+        check_launch(&y);
+    }
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
+/* ---- bits ---------------------------------------------------------------------------------------------------------------- */
+/* Requests of a batch, each by itself, with pages and without, by one block and by many: all bits are the same. */
+START_TEST(bits_of_a_request)
+{
+    static const struct { int d, rows, causal, window, queries; sett_dtype kv; } kinds[] = {{128, 0, 0, 0, 1, 0}, {64, 32, 1, 0, 5, 0}, {256, 0, 1, 1, 2, 0}, {128, 64, 1, 0, 3, SETT_F8E4M3FN}};
+    static const struct { int lengths, page, blocks, by_rows; } ways[] = {{0, 0, 1, 0}, {1, 0, 7, 1}, {0, 16, 0, 0}, {0, 64, 2, 1}, {0, 256, 3, 0}};
+    problem all = {.requests = 5, .heads = 8, .shared = 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
+    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
+    if (!has_wgmma())
+        return;
+    describe(&all);
+    sett_kernel *k = compiled(sett_attention_decode, &all.o);
+    launch y = make_launch(&all);
+    run_launch(k, &y);
+    sett_kernel_release(k);
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+        for (int i = 0; i < all.requests; i++) {
+            problem one = all;
+            one.requests = 1, one.number[0] = i, one.keys[0] = all.keys[i], one.by_rows = ways[way].by_rows, one.spare = ways[way].lengths * 9;
+            one.o.lengths = ways[way].lengths, one.o.page = ways[way].page, one.o.tuning.blocks = ways[way].blocks;
+            if (!one.keys[0] && !one.o.lengths && !one.o.page)
+                continue; /* a tensor map has no extent of 0 */
+            k = compiled(sett_attention_decode, &one.o);
+            launch z = make_launch(&one);
+            run_launch(k, &z);
+            sett_kernel_release(k);
+            for (int h = 0; h < all.heads; h++)
+                for (int m = 0; m < all.queries; m++) {
+                    ck_assert_msg(!memcmp(y.x[O].host + 2 * at_of(&y.x[O], i, h, m, 0), z.x[O].host + 2 * at_of(&z.x[O], 0, h, m, 0), 2 * (size_t)all.o.d), "way %zu, request %d, head %d, query %d", way, i, h, m);
+                    ck_assert_msg(!memcmp(y.x[LSE].host + 4 * at_of(&y.x[LSE], i, h, m, 0), z.x[LSE].host + 4 * at_of(&z.x[LSE], 0, h, m, 0), 4), "way %zu, request %d, head %d, query %d: the logarithm", way, i, h, m);
+                }
+            drop_launch(&z);
+        }
+    drop_launch(&y);
+}
+END_TEST
+
+/* ---- what is refused --------------------------------------------------------------------------------------------------------- */
+static const struct refused { sett_attention_decode_options o; const char *text; } refused[] = {
+    {{.dtype = SETT_F32}, ".dtype is f32: f16 or bf16"},
+    {{.dtype = SETT_BF16, .d = 96}, ".d is 96: 64, 128 or 256"},
+    {{.dtype = SETT_BF16, .rows = 48}, ".rows is 48: 16, 32 or 64"},
+    {{.dtype = SETT_BF16, .rows = 64, .tuning = {.warps = 6}}, ".warps is 6: a multiple of 4, .rows / 16"},
+    {{.dtype = SETT_BF16, .lse = 2}, ".lse is 2: from 0 to 1"},
+    {{.dtype = SETT_BF16, .kv = SETT_F16}, ".kv is f16: bf16, or f8E4M3FN"},
+    {{.dtype = SETT_BF16, .scaled = 1}, ".scaled is 1: of .kv f8E4M3FN alone"},
+    {{.dtype = SETT_BF16, .page = 20}, ".page is 20: 0, or a multiple of 16, up to 256"},
+    {{.dtype = SETT_BF16, .prefix = 1, .window = 1}, ".prefix is 1: then .window is 0"},
+    {{.dtype = SETT_BF16, .softcap = 1, .alibi = 1}, ".softcap is 1: then .alibi is 0"},
+    {{.dtype = SETT_BF16, .tuning = {.keys = 48}}, ".keys is 48: a multiple of 64, 16 times .warps 4 / (.rows 16 / 16), up to 256"},
+    {{.dtype = SETT_BF16, .tuning = {.split = 100}}, ".split is 100: a multiple of .keys 64, up to 65536"},
+    {{.dtype = SETT_BF16, .tuning = {.stages = 7}}, ".stages is 7: with .d 128, .rows 16 and .keys 64 more shared memory than a block has"},
+    {{.dtype = SETT_BF16, .tuning = {.warps = 9}}, ".warps is 9: from 1 to 8"},
+};
+
+/* Every pair of options at the ends of what an int holds and around what is allowed: taken or refused, and no arithmetic overflows. */
+START_TEST(extreme_options)
+{
+    static const int ends[] = {INT_MIN, -1, 0, 1, 2, 8, 9, 16, 32, 64, 128, 256, 1 << 16, 1 << 29, INT_MAX};
+    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), WORDS = sizeof(sett_attention_decode_options) / sizeof(int) };
+    for (int pair = 0; pair < WORDS * WORDS * ENDS * ENDS; pair++) {
+        union { sett_attention_decode_options o; int word[WORDS]; } u = {.o = {.size = sizeof u.o, .dtype = SETT_BF16, .kv = pair % 2 ? SETT_F8E4M3FN : 0}};
+        const int a = pair / (ENDS * ENDS) / WORDS, b = pair / (ENDS * ENDS) % WORDS;
+        if (a < FIRST || b < a)
+            continue;
+        u.word[a] = ends[pair / ENDS % ENDS], u.word[b] = ends[pair % ENDS];
+        const sett_status s = sett_kernels_choose(sett_attention_decode, &u.o, NULL, &err);
+        ck_assert_msg(s == SETT_OK || s == SETT_E_ARGUMENT, "options %d and %d: %s", a, b, err.text);
+    }
+}
+END_TEST
+
+START_TEST(options_that_cannot_be)
+{
+    sett_attention_decode_options o = refused[_i].o;
+    char want[300];
+    o.size = sizeof o;
+    ck_assert_int_eq(sett_kernels_choose(sett_attention_decode, &o, NULL, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_kernels_choose: attention_decode: %s", refused[_i].text);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
+/* What a launch cannot know is told by the CPU engine. */
+static const struct in_memory { int page, window, box, at; int32_t is; const char *text; } in_memory[] = {
+    {0, 0, KEYS, 1, 71, "KEYS[1] is 71, and there is room for 70"},
+    {0, 0, KEYS, 0, -1, "KEYS[0] is -1, and there is room for 70"},
+    {16, 0, KEYS, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
+    {16, 0, TABLE, 6, 50, "TABLE[1,1] is 50, and there are 12 pages"},
+    {0, 1, -1, 0, 0, "window is 0: 1 or more"},
+};
+
+START_TEST(memory_that_cannot_be)
+{
+    const struct in_memory *x = &in_memory[_i];
+    problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .page = x->page, .window = x->window}, .requests = 2, .heads = 2, .shared = 1, .queries = 1, .number = {0, 1}, .keys = {70, 70}};
+    if (r.stream.device != SETT_CPU)
+        return; /* a GPU has no assertions if they are not asked for */
+    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    launch y = make_launch(&p);
+    if (x->box >= 0) {
+        ((int32_t *)y.x[x->box].host)[x->at] = x->is;
+        ck_assert(!sett_memcpy(r.e, r.stream, y.x[x->box].data, y.x[x->box].host, y.x[x->box].bytes));
+    }
+    ck_assert_int_ne(try_launch(k, &y), SETT_OK);
+    ck_assert_msg(strstr(err.text, x->text) != NULL, "%s, should say %s", err.text, x->text);
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
+START_TEST(the_workspace)
+{
+    const sett_attention_decode_options o = {.size = sizeof o, .dtype = SETT_BF16}, odd = {.size = sizeof o};
+    size_t partial = 7, left = 7;
+    ck_assert(!sett_attention_decode_workspace(&o, 32, 32, 8, 1, 4096, &partial, &left, &err));
+    ck_assert_uint_eq(left, 2 * 32 * 8 * 8 + 2);
+    ck_assert_uint_eq(partial, 32 * 8 * 8 * 4 * 132);
+    ck_assert_int_eq(sett_attention_decode_workspace(&o, 32, 32, 5, 1, 4096, &partial, &left, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_attention_decode_workspace: heads is 32: a multiple of heads_k");
+    ck_assert_uint_eq(partial + left, 0);
+    ck_assert_int_eq(sett_attention_decode_workspace(&o, 32, 32, 8, 0, 4096, &partial, &left, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_attention_decode_workspace: queries is 0: 1 or more");
+    ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, NULL), SETT_E_ARGUMENT);
+}
+END_TEST
+
+Suite *attention_decode_suite(void)
+{
+    Suite *s = suite_create("attention_decode");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 300);
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
+    tcase_add_test(t, many_splits);
+    tcase_add_loop_test(t, bits_of_a_request, 0, 4);
+    tcase_add_test(t, extreme_options);
+    tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(t, memory_that_cannot_be, 0, (int)(sizeof in_memory / sizeof *in_memory));
+    tcase_add_test(t, the_workspace);
+    suite_add_tcase(s, t);
+    return s;
+}
