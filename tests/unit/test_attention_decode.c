@@ -308,7 +308,12 @@ static problem random_problem(void)
     return p;
 }
 
-enum { RANDOM = 10 /* of each test of the loop */, RANDOM_TESTS = 8 };
+#ifdef __SANITIZE_ADDRESS__ /* several times as slow */
+enum { RANDOM = 4 };
+#else
+enum { RANDOM = 10 /* of each test of the loop */ };
+#endif
+enum { RANDOM_TESTS = 8 };
 
 /* The CPU engine does what goes on in the background at once, late, or in a random order. */
 static void in_order(int number)
