@@ -83,12 +83,7 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".dv is %d: with .d %d it is %s", o->dv, o->d, o->d == 192 ? "192 or 128" : "the same");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
-    if (o->page && (o->page < 16 || o->page > 256 || o->page % 16))
-        REFUSE(c, ".page is %d: 0, or a multiple of 16, up to 256", o->page);
-    if (o->prefix && o->window)
-        REFUSE(c, ".prefix is 1: then .window is 0");
-    if (o->softcap && o->alibi)
-        REFUSE(c, ".softcap is 1: then .alibi is 0");
+    sett__attention_check(c, o->page, o->prefix && o->window, o->softcap && o->alibi);
     if (*c->why)
         return;
     o->causal |= o->prefix;

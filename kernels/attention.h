@@ -89,6 +89,8 @@ sett_tensor *sett__attention_operand(sett_build *, const char *name, sett_dtype,
 attention_operand sett__attention_ring(sett_build *, const sett_attention_options *, sett_tensor *from, int columns, bool across);
 
 /* ---- attention_mask.c ---- */
+/* What both kinds of attention refuse: a page of another size, .prefix with .window, .softcap with .alibi. */
+void sett__attention_check(choice *, int page, bool two_masks, bool two_scores);
 /* The parameters of masks and scores, in their order. */
 void sett__attention_mask_params(sett_build *, attention_parts *);
 /* The keys that a query sees, within 0 and N; first NULL: 0 for every query. */

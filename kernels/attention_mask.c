@@ -5,6 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+void sett__attention_check(choice *c, int page, bool two_masks, bool two_scores)
+{
+    if (page && (page < 16 || page > 256 || page % 16))
+        REFUSE(c, ".page is %d: 0, or a multiple of 16, up to 256", page);
+    if (two_masks)
+        REFUSE(c, ".prefix is 1: then .window is 0");
+    if (two_scores)
+        REFUSE(c, ".softcap is 1: then .alibi is 0");
+}
+
 /* ---- parameters ------------------------------------------------------------------------------------------- */
 void sett__attention_mask_params(sett_build *b, attention_parts *t)
 {

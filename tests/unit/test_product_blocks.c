@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* .quantise 2 of sett_product, whose D is scaled by the largest of a row's 128 columns: D and scales bit by bit against plain C, however operands lie, of
  * groups, batches and arrays of pointers too; products that take such a D and such scales as they are. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. */
-#include "tests/rig/placed_rig.h"
+#include "tests/rig/plan_rig.h"
 
 enum { BLOCK = 128, KINDS = 3, MOST = 170, GREATEST_N = 400 };
 static const double LEAST = 1e-12f;
@@ -21,36 +21,6 @@ static void from_device(void *host, const void *data, size_t bytes)
 static int blocks_of(int n)
 {
     return (n + BLOCK - 1) / BLOCK;
-}
-
-/* ---- a plan and its runs ------------------------------------------------------------------------------------ */
-typedef struct planned {
-    sett_product *plan;
-    void *workspace;
-    size_t bytes;
-} planned;
-
-static planned prepare(const sett_product_problem *p, int max_m)
-{
-    planned x = {0};
-    ck_assert_msg(!sett_product_prepare(r.e, r.stream.device, p, max_m, &x.plan, &x.bytes, &err), "%s", err.text);
-    void *zeros = calloc(1, x.bytes + 1);
-    ck_assert_ptr_nonnull(zeros);
-    x.workspace = x.bytes ? on_device(zeros, x.bytes) : NULL;
-    free(zeros);
-    return x;
-}
-
-static void run_plan(const planned *x, int m, const sett_product_operands *o)
-{
-    ck_assert_msg(!sett_product_run(x->plan, m, o, x->workspace, x->bytes, r.stream, &err), "%s", err.text);
-    ck_assert_msg(!sett_sync_error(r.e, r.stream, &err), "%s", err.text);
-}
-
-static void drop_plan(planned *x)
-{
-    sett_product_free(x->plan);
-    sett_free(r.e, r.stream.device, x->workspace);
 }
 
 /* ---- what should be ----------------------------------------------------------------------------------------- */
