@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O = softmax(Q K^T / sqrt(d)) V on Hopper, for each head: rules, parameters, and the parts of a block. */
+/* O = softmax(Q K^T / sqrt(d)) V, for each head: rules, parameters, and the parts of a block. */
 #include "attention.h"
 #include <limits.h>
 #include <math.h>
 
-/* The tile of heads of d and dv columns. Bits of results depend on .keys, so it follows from d, dv and dtype alone. */
+/* The tile of heads of d and dv columns. Bits of results depend on .keys, so it follows from d, dv, dtype and .arch alone. */
 static const struct tile {
-    int d, dv, rows, keys, stages;
+    int arch, d, dv, rows, keys, stages;
     bool f8;
-} tiles[] = {{64, 64, 128, 128, 3, true}, {128, 128, 128, 128, 2, true}, {256, 256, 128, 64, 2, true}, {64, 64, 192, 128, 4, false}, {96, 96, 128, 160, 2, false},
-    {128, 128, 128, 128, 2, false}, {192, 128, 128, 128, 2, false}, {192, 192, 128, 112, 2, false}, {256, 256, 128, 80, 2, false}};
+} tiles[] = {{90, 64, 64, 128, 128, 3, true}, {90, 128, 128, 128, 128, 2, true}, {90, 256, 256, 128, 64, 2, true}, {90, 64, 64, 192, 128, 4, false}, {90, 96, 96, 128, 160, 2, false},
+    {90, 128, 128, 128, 128, 2, false}, {90, 192, 128, 128, 128, 2, false}, {90, 192, 192, 128, 112, 2, false}, {90, 256, 256, 128, 80, 2, false},
+    {80, 64, 64, 128, 64, 3, false}, {80, 96, 96, 128, 32, 3, false}, {80, 128, 128, 128, 32, 3, false}, {80, 192, 128, 64, 32, 2, false}, {80, 192, 192, 64, 32, 2, false}, {80, 256, 256, 64, 32, 2, false}}; /* of 80 they fit 99 KB */
 
 static const struct tile *tile_of(const sett_attention_options *o)
 {
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (tiles[i].d == o->d && tiles[i].dv == o->dv && tiles[i].f8 == is_f8(o))
+        if (tiles[i].arch == o->tuning.arch && tiles[i].d == o->d && tiles[i].dv == o->dv && tiles[i].f8 == is_f8(o))
             return &tiles[i];
     return NULL;
 }
@@ -31,42 +32,39 @@ static int bytes_but_out(const sett_attention_options *o)
     return sett__bytes_of(o->dtype) * (o->tuning.rows * o->d + o->tuning.stages * o->tuning.keys * (o->d + o->dv * (1 + is_f8(o)))) + BARRIERS;
 }
 
-static int most_bytes(void)
-{
-    return sett__device_of(90)->shared_memory_bytes;
-}
-
 /* Has O a place of its own, so that the next Q comes while it is stored? */
 static bool has_own_out(const sett_attention_options *o)
 {
-    return bytes_but_out(o) + sett__bytes_of(o->out) * o->tuning.rows * o->dv <= most_bytes();
+    return bytes_but_out(o) + sett__bytes_of(o->out) * o->tuning.rows * o->dv <= sett__device_of(90)->shared_memory_bytes;
 }
 
-/* Registers of a thread that multiplies: sums, S, P and what else there is. */
-static void check_tile(const sett_attention_options *o, choice *c)
+/* Rows and keys, by the registers of a thread that multiplies: sums, S, P and what else there is. */
+static void check_tile(const sett_attention_options *o, const device *d, choice *c)
 {
     const sett_attention_tuning *tune = &o->tuning;
-    const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216;
-    if (tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
-        REFUSE(c, ".rows is %d: 64, 128 or 192", tune->rows);
-    const int step = is_f8(o) ? 64 : 16;
+    const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216, step = is_f8(o) ? 64 : 16;
+    if (tune->arch == 80 ? tune->rows < WARP_ROWS || tune->rows > 128 || tune->rows % WARP_ROWS : tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
+        REFUSE(c, ".rows is %d: %s", tune->rows, tune->arch == 80 ? "a multiple of 16, up to 128" : "64, 128 or 192");
     if (tune->keys < step || tune->keys > 256 || tune->keys % step)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
         REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
     sett__in_range(c, "stages", tune->stages, 2, 8);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
-    if (!*c->why && bytes_but_out(o) > most_bytes())
+    if (!*c->why && bytes_but_out(o) > d->shared_memory_bytes)
         REFUSE(c, ".keys is %d: with .d %d, .rows %d and .stages %d more shared memory than a block has", tune->keys, o->d, tune->rows, tune->stages);
 }
 
 static void settle(void *options, choice *c)
 {
     sett_attention_options *o = options;
+    const device *d = sett__attention_device(c->sm);
     const struct { const char *name; int is; } flags[] = {{"exact", o->exact}, {"causal", o->causal}, {"window", o->window}, {"prefix", o->prefix}, {"softcap", o->softcap},
         {"alibi", o->alibi}, {"sinks", o->sinks}, {"lse", o->lse}, {"ragged", o->ragged}, {"scale", o->scale}, {"dynamic", o->dynamic}, {"scaled", o->scaled}};
     if (o->dtype != SETT_F16 && o->dtype != SETT_BF16 && !is_f8(o))
         REFUSE(c, ".dtype is %s: f16, bf16 or f8E4M3FN", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    sett__attention_arch(c, &o->tuning.arch, "dtype", o->dtype);
+    sett__is_zero(c, "reserved", o->tuning.reserved);
     o->out = o->out ? o->out : is_f8(o) ? SETT_BF16 : o->dtype;
     if (is_f8(o) ? o->out != SETT_F16 && o->out != SETT_BF16 : o->out != o->dtype)
         REFUSE(c, ".out is %s: %s", sett_dtype_name(o->out), is_f8(o) ? "f16 or bf16" : "as .dtype");
@@ -88,22 +86,21 @@ static void settle(void *options, choice *c)
         return;
     o->causal |= o->prefix;
     const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
-    sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
-    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
+    sett__either(&o->tuning.rows, exact_cap ? (by_tma(o) ? 2 : 1) * GROUP_ROWS : x->rows);
+    sett__either(&o->tuning.keys, exact_cap && !by_tma(o) ? 16 : exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
     sett__either(&o->tuning.stages, x->stages);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
-    sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__device_of(90)->multiprocessors);
-    check_tile(o, c);
+    sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__attention_blocks(d));
+    check_tile(o, d, c);
 }
 
 /* ---- parameters --------------------------------------------------------------------------------------------- */
-/* (rows,d,heads,batch) of an argument (batch,heads,rows,d), whose rows, heads and batches lie anywhere, at multiples of symbols; without
- * batch (NULL) (rows,d,heads) of (heads,rows,d). */
-sett_tensor *sett__attention_operand(sett_build *b, const char *name, sett_dtype type, sett_val *batch, sett_arg heads, sett_arg rows, int d)
+/* Rows, heads and batches lie anywhere, at multiples of symbols. */
+sett_tensor *sett__attention_operand(sett_build *b, const char *name, sett_dtype type, sett_val *batch, sett_arg heads, sett_arg rows, int d, bool wide)
 {
     sett_val *apart[3];
     for (int i = 0; i < 2 + !!batch; i++)
-        apart[i] = sett_sym(b, (const char[]){'L', *name, (char)('0' + i), 0}, .div = 16 / sett__bytes_of(type), .wide = !batch && *name == 'O'); /* which threads store to where requests end */
+        apart[i] = sett_sym(b, (const char[]){'L', *name, (char)('0' + i), 0}, .div = 16 / sett__bytes_of(type), .wide = wide);
     if (!batch)
         return sett_select(sett_param(b, name, type, sett_make_layout(b, T(heads, rows, d), T(apart[0], apart[1], 1)), .align = 16), 1, 2, 0);
     return sett_select(sett_param(b, name, type, sett_make_layout(b, T(batch, heads, rows, d), T(apart[0], apart[1], apart[2], 1)), .align = 16), 2, 3, 1, 0);
@@ -125,10 +122,11 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     t->group = SETT_A(sett_floordiv(t->H, t->HK));
     const sett_arg rows = SETT_A(t->M), keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
     sett_val *requests = o->ragged ? NULL : t->B, *of_keys = o->page ? t->pool : requests;
-    x[0] = sett__attention_operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d);
-    x[1] = sett__attention_operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d);
-    x[2] = sett__attention_operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv);
-    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H */
+    const bool wide = !by_tma(o);
+    x[0] = sett__attention_operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d, wide);
+    x[1] = sett__attention_operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d, wide);
+    x[2] = sett__attention_operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv, wide);
+    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv, wide || o->ragged); /* so launches check that HK divides H; threads store where requests end */
     t->O = x[3];
     if (o->ragged)
         t->offsets = sett_param(b, "QOFFSETS", SETT_I32, sett_make_layout(b, T1(offsets)));
@@ -144,23 +142,36 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
 attention_operand sett__attention_ring(sett_build *b, const sett_attention_options *o, sett_tensor *from, int columns, bool across)
 {
     const int keys = o->tuning.keys, box = sett__attention_box(o), n = o->tuning.stages;
-    attention_operand x = {.columns = columns, .across = across};
+    attention_operand x = {.all = from, .columns = columns, .across = across};
+    x.ring = sett_make_smem_tensor(b, o->dtype, across ? sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, keys, n) : sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
+    if (!by_tma(o))
+        return x;
     if (across) {
-        x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, keys, n), 1024);
         sett_tensor *turned = sett_rank(from) == 3 ? sett_select(from, 1, 0, 2) : sett_select(from, 1, 0, 2, 3);
         x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, box), .tile = T(columns, box));
     } else {
-        x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
         x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns));
     }
     return x;
+}
+
+sett_pipeline *sett__attention_pipe(sett_build *b, const sett_attention_options *o, int stages, int64_t bytes, sett_group readers)
+{
+    return by_tma(o) ? sett_pipeline_tma_async(b, .stages = stages, .tx_bytes = bytes, .consumers = readers, .defer_sync = true)
+                     : sett_pipeline_cp_async(b, .stages = stages, .producers = SETT_THREADS(WARP), .consumers = readers, .defer_sync = true);
+}
+
+void sett__attention_slots(sett_build *b, attention_parts *t, int ints, int warps)
+{
+    t->slots = sett_make_smem_tensor(b, SETT_I32, T(ints + 1, WORK_STAGES), 16);
+    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(warps), .defer_sync = true);
 }
 
 static attention_operand stages(sett_build *b, const attention_parts *t, sett_tensor *from, int columns, bool across, sett_group readers)
 {
     const sett_attention_options *o = t->o;
     attention_operand x = sett__attention_ring(b, o, from, columns, across);
-    x.pipe = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x.map) * (o->tuning.keys / sett__attention_box(o)), .consumers = readers, .defer_sync = true);
+    x.pipe = sett__attention_pipe(b, o, o->tuning.stages, (int64_t)sett__bytes_of(o->dtype) * o->tuning.keys * columns, readers);
     return x;
 }
 
@@ -174,24 +185,43 @@ static attention_operand turned(sett_build *b, const attention_parts *t)
     return x;
 }
 
-static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
+/* Of the ways in and out by TMA, which warp groups multiply between. */
+static void boxes(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 {
     const sett_attention_options *o = t->o;
     const int rows = o->tuning.rows, panel = sett__attention_panel(o);
     sett_layout *of_out = sett_smem_layout(b, o->out, SETT_K_MAJOR, rows, o->dv);
-    t->q = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows, o->d), 1024);
     t->own_out = has_own_out(o);
     t->out = t->own_out ? sett_make_smem_tensor(b, o->out, of_out, 1024) : sett_smem_alias(t->q, o->out, of_out);
-    const sett_group multiply = SETT_WARP_GROUPS(groups_of(o)), turn = SETT_WARPS(TURNING_WARPS);
+    t->tq = sett_make_tma(x[0], .smem = t->q, .tile = T(rows, o->d));
+    t->to = sett_make_tma(x[3], .layout = sett_smem_layout(b, o->out, SETT_K_MAJOR, GROUP_ROWS, panel), .tile = T(GROUP_ROWS, panel));
+}
+
+static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
+{
+    const sett_attention_options *o = t->o;
+    const int rows = o->tuning.rows;
+    const sett_group multiply = by_tma(o) ? SETT_WARP_GROUPS(groups_of(o)) : SETT_WARPS(rows / WARP_ROWS), turn = SETT_WARPS(TURNING_WARPS);
+    t->q = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, rows, o->d), 1024);
+    t->in = x[0];
+    if (by_tma(o))
+        boxes(b, t, x);
     t->k = stages(b, t, x[1], o->d, false, multiply);
     t->v = stages(b, t, x[2], o->dv, !is_f8(o), is_f8(o) ? turn : multiply);
     t->vt = is_f8(o) ? turned(b, t) : t->v;
-    t->slots = sett_make_smem_tensor(b, SETT_I32, T(ATTENTION_WORK_INTS + 1, WORK_STAGES), 16);
-    t->tq = sett_make_tma(x[0], .smem = t->q, .tile = T(rows, o->d));
-    t->to = sett_make_tma(x[3], .layout = sett_smem_layout(b, o->out, SETT_K_MAJOR, GROUP_ROWS, panel), .tile = T(GROUP_ROWS, panel));
-    t->query = sett_pipeline_tma_async(b, .stages = 1, .tx_bytes = sett_tma_bytes(t->tq), .consumers = SETT_WARP_GROUPS(groups_of(o)), .defer_sync = true);
-    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(groups_of(o) * GROUP / 32 + (is_f8(o) ? TURNING_WARPS : 0)), .defer_sync = true);
+    t->query = sett__attention_pipe(b, o, 1, (int64_t)sett__bytes_of(o->dtype) * rows * o->d, multiply);
+    sett__attention_slots(b, t, ATTENTION_WORK_INTS, multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : 0));
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
+}
+
+/* By mma.sync: the last warp loads. */
+static void run_warps(sett_build *b, const attention_parts *t)
+{
+    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
+    sett_if (b, sett_eq(warp, t->o->tuning.rows / WARP_ROWS))
+        sett__attention_produce(b, t);
+    sett_else (b)
+        sett__attention_consume_warps(b, t, warp);
 }
 
 static void run(sett_build *b, const attention_parts *t)
@@ -243,10 +273,13 @@ void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_
     params(b, &t, x);
     const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, o.tuning.rows), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, o.tuning.rows), SETT_A(t.B)));
     sett_grid(b, sett_min(sett_mul(high, SETT_A(t.H)), SETT_A(o.tuning.blocks)));
-    sett_block(b, (groups_of(&o) + 1) * GROUP);
+    sett_block(b, by_tma(&o) ? (groups_of(&o) + 1) * GROUP : (o.tuning.rows / WARP_ROWS + 1) * WARP);
+    if (!by_tma(&o))
+        sett_min_blocks(b, 1); /* a second one would cost registers */
     places(b, &t, x);
+    t.lane = by_tma(&o) ? NULL : sett_lane_idx(b);
     sett__begin(b, o.no_pdl);
-    run(b, &t);
+    (by_tma(&o) ? run : run_warps)(b, &t);
 }
 
 void sett_attention(sett_build *b, const void *user)
@@ -257,5 +290,5 @@ void sett_attention(sett_build *b, const void *user)
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_options, member_)
 static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic), P(out), P(scaled),
-    TUNED(rows), TUNED(keys), TUNED(stages), TUNED(blocks)};
-FAMILY_OF(attention, params_of, .only = "sm_90a", .workspace = workspace);
+    TUNED(rows), TUNED(keys), TUNED(stages), TUNED(blocks), TUNED(arch)};
+FAMILY_OF(attention, params_of, .least = "sm_80", .workspace = workspace);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of attention share. A block stays, and takes tile after tile: some queries of one head. Its last warp group loads
- * (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it attention_store.c's. */
+ * (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it attention_store.c's. With
+ * .arch 80 its last warp loads, by cp.async, and the others have 16 queries each (attention_warp.c, attention_mma.c). */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 #include "kernels.h"
 #include <stddef.h>
 
 enum { NEXT_INTS = 2 /* of .dynamic: the next tile, blocks that have ended */ };
-enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WORK_STAGES = 2 };
+enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WARP = 32, WARP_ROWS = 16, WORK_STAGES = 2 };
 /* Named barriers: 1 to 3 are those of each warp group. */
 enum { BARRIER_GROUP = 1, BARRIER_TURN = 4 /* and 5 */, BARRIER_ALL = 6 };
 
@@ -25,10 +26,10 @@ enum { ATTENTION_WORK_INTS = offsetof(attention_work, shared) / sizeof(sett_val 
 
 typedef struct attention_parts attention_parts;
 
-/* K, or V: its map, its stages in shared memory, and which of its modes are keys. */
+/* K, or V: its map or, of cp.async, all of it, (keys,columns,heads ...); its stages in shared memory, and which of their modes are keys. */
 typedef struct attention_operand {
     sett_tma *map;
-    sett_tensor *ring;
+    sett_tensor *all, *ring;
     sett_pipeline *pipe;
     int columns;
     bool across; /* V: (dv,keys) */
@@ -42,8 +43,10 @@ typedef struct attention_source {
     sett_val *(*keys)(const attention_parts *, sett_val *request);
     /* The first of them, among all of K; NULL: it is asked for none. */
     sett_val *(*first_key)(const attention_parts *, sett_val *request);
-    /* Copies a tile of keys to a stage that was acquired. */
+    /* Copies a tile of keys to a stage that was acquired, by TMA. */
     void (*load)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *);
+    /* Where keys from `first` on lie, as many as stand beside each other in a page: (keys,columns). */
+    sett_tensor *(*rows)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *first);
 } attention_source;
 extern const attention_source sett__attention_in_order, sett__attention_with_lengths, sett__attention_ragged, sett__attention_paged;
 
@@ -59,6 +62,8 @@ struct attention_parts {
     attention_operand vt;                /* V as products take it: v, or of fp8 what the warps beside the one that loads make of it, (dv,keys) with the keys of a row beside each other */
     sett_pipeline *query, *work;
     sett_tensor *slots;                  /* (ATTENTION_WORK_INTS + 1, WORK_STAGES) of shared memory, the last one: is there work? */
+    sett_tensor *in;                     /* Q as cp.async reads it, (rows,d,heads ...) */
+    sett_val *lane;                      /* of the warp that loads by cp.async; NULL: one thread loads, by TMA */
     sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next, *scales[3];
     sett_val *B, *H, *HK, *M, *N, *pool, *pages, *window, *cap, *scale;
     sett_arg group;                      /* heads of Q that share one of K and V */
@@ -69,6 +74,12 @@ enum { TURNING_WARPS = 3 /* of fp8, that turn V */ };
 static inline bool is_f8(const sett_attention_options *o)
 {
     return o->dtype == SETT_F8E4M3FN;
+}
+
+/* Do copies come by TMA? */
+static inline bool by_tma(const sett_attention_options *o)
+{
+    return o->tuning.arch != 80;
 }
 
 /* Weights are 2 to this power times as large, so that fewer of them are subnormal numbers. */
@@ -83,14 +94,24 @@ static inline int groups_of(const sett_attention_options *o)
 }
 
 /* ---- attention.c ---- */
-/* (rows,d,heads,batch) of an argument (batch,heads,rows,d); without batch (NULL) (rows,d,heads) of (heads,rows,d). */
-sett_tensor *sett__attention_operand(sett_build *, const char *name, sett_dtype, sett_val *batch, sett_arg heads, sett_arg rows, int d);
+/* (rows,d,heads,batch) of an argument (batch,heads,rows,d); without batch (NULL) (rows,d,heads) of (heads,rows,d). wide: threads reach what lies
+ * 2^31 elements away. */
+sett_tensor *sett__attention_operand(sett_build *, const char *name, sett_dtype, sett_val *batch, sett_arg heads, sett_arg rows, int d, bool wide);
 /* Stages of shared memory and the map of K or V; .pipe is the caller's to make. */
 attention_operand sett__attention_ring(sett_build *, const sett_attention_options *, sett_tensor *from, int columns, bool across);
+/* Of as many bytes a stage where they come by TMA. */
+sett_pipeline *sett__attention_pipe(sett_build *, const sett_attention_options *, int stages, int64_t bytes, sett_group readers);
+/* The pipeline of works, and their slots, each of so many Int32 and one that says whether there is a work. */
+void sett__attention_slots(sett_build *, attention_parts *, int ints, int warps);
 
 /* ---- attention_mask.c ---- */
 /* What both kinds of attention refuse: a page of another size, .prefix with .window, .softcap with .alibi. */
 void sett__attention_check(choice *, int page, bool two_masks, bool two_scores);
+/* .tuning.arch, by the target. option: the name of one of type t. */
+void sett__attention_arch(choice *, int *arch, const char *option, sett_dtype t);
+/* What the table of devices says of a target, or of sm_80 where that is older. */
+const device *sett__attention_device(int sm);
+int sett__attention_blocks(const device *); /* that stay */
 /* The parameters of masks and scores, in their order. */
 void sett__attention_mask_params(sett_build *, attention_parts *);
 /* The keys that a query sees, within 0 and N; first NULL: 0 for every query. */
@@ -125,12 +146,25 @@ sett_arg sett__attention_unit(const attention_scores *, double factor);
 /* ---- attention_keys.c ---- */
 /* Keys of a box of K or V. */
 int sett__attention_box(const sett_attention_options *);
-/* Bytes that come to a stage of a tile. */
-sett_val *sett__attention_bytes(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile);
-/* What the thread does that loads. */
+/* A tile of keys of n operands to the next stage. */
+void sett__attention_load(sett_build *, const attention_parts *, const attention_operand *const *, int n, const attention_work *, sett_val *tile, sett_pipeline_state *);
+/* Does this thread of the warp that loads take part: all of cp.async, one of TMA? And is it the one of these that does what is done once? */
+static inline sett_val *attention_loads(sett_build *b, const attention_parts *t)
+{
+    return t->lane ? sett_const(b, SETT_BOOL, 1) : sett_elect_one(b);
+}
+static inline sett_val *attention_once(sett_build *b, const attention_parts *t)
+{
+    return t->lane ? sett_eq(t->lane, 0) : sett_const(b, SETT_BOOL, 1);
+}
+/* The number that such a thread has left in a variable. */
+sett_val *sett__attention_told(const attention_parts *, const sett_tensor *var);
+/* The next work as n values, to the warps that take it; NULL: there is none. */
+void sett__attention_tell(sett_build *, const attention_parts *, sett_pipeline_state *, sett_val *const *work, int n);
+/* What was told; false, of the kernel: there is none. */
+sett_val *sett__attention_take(sett_build *, const attention_parts *, sett_pipeline_state *, sett_val **work, int n);
+/* What the thread does that loads, or the warp. */
 void sett__attention_produce(sett_build *, const attention_parts *);
-/* The next work, of a warp group; false, of the kernel: there is none. */
-sett_val *sett__attention_take(sett_build *, const attention_parts *, sett_pipeline_state *, attention_work *);
 /* Zeros for keys of a stage of V that are not the request's, as what lies there may be NaN. All warp groups do it together. */
 void sett__attention_clear_tail(sett_build *, const attention_parts *, const attention_work *, sett_val *stage, sett_val *tile);
 
@@ -141,7 +175,42 @@ void sett__attention_turn(sett_build *, const attention_parts *, sett_val *numbe
 /* ---- attention_loop.c ---- */
 void sett__attention_consume(sett_build *, const attention_parts *, sett_val *group);
 
+/* ---- attention_warp.c ---- */
+/* A warp that multiplies by mma.sync: 16 rows, and a tile of keys that is its own. */
+typedef struct attention_warp {
+    const attention_parts *t;
+    attention_work of;          /* .row is the warp's first one */
+    attention_scores scores;
+    sett_val *lane, *row;       /* row: the first one, within the tile of the block */
+    sett_val *k_scale;          /* NULL, or what scores are multiplied by */
+    sett_tiled_mma *mma;
+    sett_tiled_copy *read_q, *read_k, *read_v;
+    sett_tensor *q, *s, *p, *o, *max, *sum; /* registers; max in the unit of scores */
+} attention_warp;
+void sett__warp_make(sett_build *, attention_warp *);
+/* Q, (rows,d) of shared memory, in the order in which it is multiplied; and so columns of O. */
+sett_tensor *sett__warp_query(sett_build *, const attention_parts *);
+sett_tensor *sett__warp_columns(sett_build *, const attention_warp *, sett_tensor *);
+/* Before the first tile, when Q has come. */
+void sett__warp_begin(sett_build *, attention_warp *);
+/* The weights of a tile of K, (keys,d), the number of its keys by the tile; and O += P V, (dv,keys). */
+void sett__warp_weights(sett_build *, const attention_warp *, sett_tensor *k, sett_val *tile, bool edge);
+void sett__warp_sums(sett_build *, const attention_warp *, sett_tensor *v);
+
+/* ---- attention_mma.c ---- */
+/* The warps that multiply, with .arch 80. */
+void sett__attention_consume_warps(sett_build *, const attention_parts *, sett_val *warp);
+
 /* ---- attention_store.c ---- */
+/* The sums of a row before the first key, or of its sink. */
+void sett__attention_begin(sett_build *, const attention_scores *, sett_tensor *o, sett_tensor *max, sett_tensor *sum);
+/* P = 2^(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. Of a row that has seen no key max is -infinity,
+ * and all of P is 0. */
+sett_val *sett__attention_softmax(const attention_scores *, sett_tensor *max, sett_tensor *sum, sett_val *s, int exponent, sett_val **fade);
+/* 1 / sum, 0 of 0. */
+sett_val *sett__attention_per_sum(const attention_parts *, sett_val *sum);
+/* ln(sum) of each row, by the thread that has its first column. */
+void sett__attention_store_logarithm(sett_build *, const attention_scores *, sett_tensor *max, sett_val *sum);
 /* Columns of O that a box stores. */
 int sett__attention_panel(const sett_attention_options *);
 /* What a warp group has of a tile: sums of V, of weights and the largest scores, by rows; in the unit. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few queries over many keys on Hopper: rules, parameters, which split comes next, and the warp that loads. */
+/* Few queries over many keys: rules, parameters, which split comes next, and the warp that loads. */
 #include "attention_decode.h"
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +20,10 @@ static int bytes_besides(const sett_attention_decode_options *o)
     return sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
 }
 
-static int most_bytes(void)
+/* Stages that shared memory has room for. */
+static int room_for(const sett_attention_decode_options *o, const device *d)
 {
-    return sett__device_of(90)->shared_memory_bytes;
+    return (d->shared_memory_bytes - bytes_besides(o)) / stage_bytes(o);
 }
 
 static int least(int a, int b)
@@ -30,22 +31,38 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Bits of results depend on .keys, .warps and .split, so these follow from the types, d and rows alone. */
-static void choose(sett_attention_decode_options *o)
+/* A tile of K and V, and a split: as many keys as the warps have room for. */
+static void choose_keys(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
-    sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
-    sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
-    if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
-        return; /* they will be refused */
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * parts; /* exact tanh takes registers */
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
     sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
-    sett__either(&tune->stages, least(MOST_STAGES, (most_bytes() - bytes_besides(o)) / stage_bytes(o)));
 }
 
-static void check_tile(const sett_attention_decode_options *o, choice *c)
+/* Bits of results depend on .keys, .warps and .split, so these follow from the types, d, rows and the target alone: where shared memory has no
+ * room for two stages there are fewer warps, and then fewer keys. */
+static void choose(sett_attention_decode_options *o, const device *d)
+{
+    const sett_attention_decode_options given = *o;
+    sett_attention_decode_tuning *tune = &o->tuning;
+    sett__either(&tune->blocks, sett__attention_blocks(d));
+    sett__either(&tune->warps, tune->arch != 80 && o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    if (tune->warps < o->rows / WARP_ROWS || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
+        return; /* they will be refused */
+    choose_keys(o);
+    while (!given.tuning.warps && tune->warps > o->rows / WARP_ROWS && room_for(o, d) < 2) {
+        tune->warps /= 2, tune->keys = given.tuning.keys, tune->split = given.tuning.split;
+        choose_keys(o);
+    }
+    while (!given.tuning.keys && tune->keys > LEAST_KEYS * decode_parts_of(o) && room_for(o, d) < 2)
+        tune->keys /= 2;
+    const int room = room_for(o, d);
+    sett__either(&tune->stages, room < 2 ? 2 /* it will be refused */ : least(MOST_STAGES, room));
+}
+
+static void check_tile(const sett_attention_decode_options *o, const device *d, choice *c)
 {
     const sett_attention_decode_tuning *tune = &o->tuning;
     const int high = o->rows / WARP_ROWS, parts = decode_parts_of(o);
@@ -58,13 +75,14 @@ static void check_tile(const sett_attention_decode_options *o, choice *c)
         REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);
     sett__in_range(c, "stages", tune->stages, 2, 16);
     sett__in_range(c, "blocks", tune->blocks, 1, 65535);
-    if (!*c->why && bytes_besides(o) + tune->stages * stage_bytes(o) > most_bytes())
+    if (!*c->why && bytes_besides(o) + tune->stages * stage_bytes(o) > d->shared_memory_bytes)
         REFUSE(c, ".stages is %d: with .d %d, .rows %d and .keys %d more shared memory than a block has", tune->stages, o->d, o->rows, tune->keys);
 }
 
 static void settle(void *options, choice *c)
 {
     sett_attention_decode_options *o = options;
+    const device *d = sett__attention_device(c->sm);
     const struct { const char *name; int is; } flags[] = {{"exact", o->exact}, {"scaled", o->scaled}, {"lengths", o->lengths}, {"causal", o->causal}, {"window", o->window}, {"prefix", o->prefix}, {"softcap", o->softcap}, {"alibi", o->alibi}, {"scale", o->scale},
         {"sinks", o->sinks}, {"lse", o->lse}};
     if (o->dtype != SETT_F16 && o->dtype != SETT_BF16)
@@ -79,6 +97,8 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".kv is %s: %s, or f8E4M3FN", sett_dtype_name(o->kv), sett_dtype_name(o->dtype));
     if (!*c->why && o->scaled && !decode_is_f8(o))
         REFUSE(c, ".scaled is %d: of .kv f8E4M3FN alone", o->scaled);
+    sett__attention_arch(c, &o->tuning.arch, "kv", o->kv);
+    sett__is_zero(c, "reserved", o->tuning.reserved);
     if (o->d != 64 && o->d != 128 && o->d != 256)
         REFUSE(c, ".d is %d: 64, 128 or 256", o->d);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -88,15 +108,15 @@ static void settle(void *options, choice *c)
         return;
     o->lengths |= o->page != 0;
     o->causal |= o->prefix;
-    choose(o);
-    check_tile(o, c);
+    choose(o, d);
+    check_tile(o, d, c);
 }
 
 /* ---- parameters --------------------------------------------------------------------------------------------- */
 static sett_attention_options options_of(const sett_attention_decode_options *o, int keys)
 {
     return (sett_attention_options){.size = sizeof(sett_attention_options), .dtype = o->kv, .d = o->d, .dv = o->d, .exact = o->exact, .causal = o->causal, .window = o->window, .prefix = o->prefix,
-        .softcap = o->softcap, .alibi = o->alibi, .scale = o->scale, .sinks = o->sinks, .lse = o->lse, .page = o->page, .tuning = {.rows = o->rows, .keys = keys, .stages = o->tuning.stages}};
+        .softcap = o->softcap, .alibi = o->alibi, .scale = o->scale, .sinks = o->sinks, .lse = o->lse, .page = o->page, .tuning = {.rows = o->rows, .keys = keys, .stages = o->tuning.stages, .arch = o->tuning.arch}};
 }
 
 static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
@@ -107,11 +127,12 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     t->N = o->page ? NULL : sett_sym(b, "N"), t->pool = o->page ? sett_sym(b, "P") : NULL;
     sett_val *of_keys = o->page ? t->pool : t->B;
     const sett_arg keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
+    const bool wide = !by_tma(&x->all);
     t->group = SETT_A(sett_floordiv(t->H, t->HK));
-    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), o->d);
-    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
-    operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
-    t->O = sett__attention_operand(b, "O", o->dtype, t->B, SETT_A(sett_mul(t->group, t->HK)), SETT_A(t->M), o->d); /* so launches check that HK divides H */
+    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), o->d, false);
+    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, o->d, wide);
+    operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d, wide);
+    t->O = sett__attention_operand(b, "O", o->dtype, t->B, SETT_A(sett_mul(t->group, t->HK)), SETT_A(t->M), o->d, false); /* so launches check that HK divides H */
     if (o->scaled) {
         x->k_scale = sett_param(b, "KSCALES", SETT_F32, sett_make_layout(b, T1(t->HK), T1(sett_sym(b, "LKSCALES0"))));
         x->v_scale = sett_param(b, "VSCALES", SETT_F32, sett_make_layout(b, T1(t->HK), T1(sett_sym(b, "LVSCALES0"))));
@@ -130,15 +151,13 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
 {
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
-    const int boxes = o->tuning.keys / sett__attention_box(&x->all);
     t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d), 1024);
     t->k = sett__attention_ring(b, &x->all, operand[1], o->d, false);
     t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
-    t->slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
     x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
     x->last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
-    x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = (sett_tma_bytes(t->k.map) + sett_tma_bytes(t->v.map)) * boxes, .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->keys = sett__attention_pipe(b, &x->all, o->tuning.stages, stage_bytes(o), SETT_WARPS(o->tuning.warps));
+    sett__attention_slots(b, t, DECODE_WORK_INTS, o->tuning.warps);
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
 }
 
@@ -170,31 +189,34 @@ typedef struct walk {
 } walk;
 
 /* Asks for it, a split ahead: nothing here waits for the answer. */
-static void step(const decode_parts *x, const walk *at)
+static void step(sett_build *b, const decode_parts *x, const walk *at)
 {
-    sett_set(at->ticket, sett_to(sett_atomic_add(x->left, 1, sett_sub(x->counters, 2)), SETT_I32), 0);
+    sett_if (b, attention_once(b, &x->t))
+        sett_set(at->ticket, sett_to(sett_atomic_add(x->left, 1, sett_sub(x->counters, 2)), SETT_I32), 0);
 }
 
 /* The first splits are the blocks' own, and are no tickets. */
-static sett_val *index_of(sett_build *b, const walk *at)
+static sett_val *index_of(sett_build *b, const decode_parts *x, const walk *at)
 {
-    return sett_add(sett_at(at->ticket, 0), sett_grid_dim(b, 0));
+    return sett_add(sett__attention_told(&x->t, at->ticket), sett_grid_dim(b, 0));
 }
 
 /* The last block to end leaves the counters as the next launch needs them. */
 static void end_walk(sett_build *b, const decode_parts *x)
 {
-    sett_val *ended = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, sett_sub(x->counters, 1));
-    sett_if (b, sett_eq(sett_to(ended, SETT_I32), sett_sub(sett_grid_dim(b, 0), 1)))
-        for (int i = 1; i <= 2; i++)
-            sett_set(x->left, 0, sett_sub(x->counters, i));
+    sett_if (b, attention_once(b, &x->t)) {
+        sett_val *ended = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, sett_sub(x->counters, 1));
+        sett_if (b, sett_eq(sett_to(ended, SETT_I32), sett_sub(sett_grid_dim(b, 0), 1)))
+            for (int i = 1; i <= 2; i++)
+                sett_set(x->left, 0, sett_sub(x->counters, i));
+    }
 }
 
 /* Requests that end before the index are passed; then the request may be B, which is none. */
 static void pass(sett_build *b, const decode_parts *x, const walk *at)
 {
     sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_val *index = index_of(b, at);
+    sett_val *index = index_of(b, x, at);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         sett_val *request = sett_at(at->request, 0);
         sett_set(more, 0, 0);
@@ -224,7 +246,7 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     const int split = x->o->tuning.split, tile = x->o->tuning.keys;
     const request_splits s = splits_of(b, x, sett_at(at->request, 0));
     check_request(b, &x->t, sett_at(at->request, 0), s.keys);
-    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, at), .splits = s.n};
+    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, x, at), .splits = s.n};
     sett_val *within = sett_sub(w.slot, sett_at(at->before, 0)), *pair = sett_floordiv(within, s.n), *high = sett_value(b, x->high);
     w.split = sett_sub(within, sett_mul(pair, s.n));
     w.head = sett_floordiv(pair, high);
@@ -235,33 +257,17 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     return w;
 }
 
-/* The slot of the split to come, as it is told to those that multiply. */
-static void tell(const decode_parts *x, sett_pipeline_state *put, const decode_work *w)
-{
-    sett_producer_acquire(put);
-    sett_tensor *slot = sett_slice(x->t.slots, ALL, sett_pipeline_stage(put));
-    for (int i = 0; w && i < DECODE_WORK_INTS; i++)
-        sett_set(slot, ((sett_val *const *)w)[i], i);
-    sett_set(slot, w != NULL, DECODE_WORK_INTS);
-    sett_producer_commit(put);
-    sett_pipeline_advance(put);
-}
-
 static void load(sett_build *b, const decode_parts *x, const decode_work *w, sett_pipeline_state *put)
 {
     const attention_parts *t = &x->t;
     const attention_work of = {.request = w->request, .shared = w->head, .keys = w->keys};
-    sett_for (b, tile, w->from, w->to, 1) {
-        sett_producer_acquire_tx(put, sett_add(sett__attention_bytes(b, t, &t->k, &of, tile), sett__attention_bytes(b, t, &t->v, &of, tile)));
-        t->source->load(b, t, &t->k, &of, tile, put);
-        t->source->load(b, t, &t->v, &of, tile, put);
-        sett_pipeline_advance(put);
-    }
+    sett_for (b, tile, w->from, w->to, 1)
+        sett__attention_load(b, t, (const attention_operand *const[]){&t->k, &t->v}, 2, &of, tile, put);
 }
 
 static void produce(sett_build *b, const decode_parts *x)
 {
-    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->work);
+    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->t.work);
     const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -270,12 +276,12 @@ static void produce(sett_build *b, const decode_parts *x)
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
             const decode_work w = work_at(b, x, &at);
-            step(x, &at);
-            tell(x, work, &w);
+            step(b, x, &at);
+            sett__attention_tell(b, &x->t, work, (sett_val *const *)&w, DECODE_WORK_INTS);
             load(b, x, &w, keys);
         }
         sett_else (b) {
-            tell(x, work, NULL);
+            sett__attention_tell(b, &x->t, work, NULL, DECODE_WORK_INTS);
             end_walk(b, x);
         }
     }
@@ -304,11 +310,12 @@ void sett_attention_decode(sett_build *b, const void *user)
     sett_block(b, (warps + 1) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
     places(b, &x, operand);
+    x.t.lane = by_tma(&x.all) ? NULL : sett_lane_idx(b);
     x.scores = x.t, x.scores.o = &x.mine;
     sett__begin(b, o.no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
     sett_if (b, sett_eq(warp, warps)) {
-        sett_if (b, sett_elect_one(b))
+        sett_if (b, attention_loads(b, &x.t))
             produce(b, &x);
     }
     sett_else (b)
@@ -349,5 +356,5 @@ sett_status sett_attention_decode_workspace(const sett_attention_decode_options 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_decode_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_decode_options, member_)
 static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(rows), P(kv), P(scaled), P(lengths), P(page), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(scale), P(sinks), P(lse), TUNED(split), TUNED(keys),
-    TUNED(stages), TUNED(warps), TUNED(blocks)};
-FAMILY_OF(attention_decode, params_of, .only = "sm_90a");
+    TUNED(stages), TUNED(warps), TUNED(blocks), TUNED(arch)};
+FAMILY_OF(attention_decode, params_of, .least = "sm_80");

@@ -7,7 +7,7 @@
 #include "attention.h"
 
 enum { DECODE_BARRIER = 1 /* of the threads that multiply */ };
-enum { WARP = 32, MOST_WARPS = 8, WARP_ROWS = 16 /* queries times heads that a warp has */, DECODE_TOGETHER = 32 /* splits that a block combines at once */ };
+enum { MOST_WARPS = 8, DECODE_TOGETHER = 32 /* splits that a block combines at once */ };
 
 /* What a split is of. Splits of one head and tile of rows stand beside each other in PARTIAL. */
 typedef struct decode_work {
@@ -24,7 +24,7 @@ typedef struct decode_parts {
     sett_attention_options all, mine; /* as attention_keys.c and attention_mask.c ask: of a tile of keys, and of the keys of a warp */
     attention_parts t, scores;        /* with these options */
     attention_scores unit;            /* to ask for the unit of scores */
-    sett_pipeline *keys, *work;       /* a stage is a tile of K and one of V */
+    sett_pipeline *keys;              /* a stage is a tile of K and one of V */
     sett_tensor *q;                   /* (M,d,H,B); .t.q is a tile of it in shared memory, (rows,d) */
     sett_tensor *sums;                /* of shared memory, (columns and what is beside them, rows, warps that share rows) */
     sett_tensor *k_scale, *v_scale;   /* (HK); NULL: none */

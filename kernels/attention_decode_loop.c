@@ -1,57 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The warps that multiply. Each has 16 rows of Q in registers, and its own keys of each tile, so that none waits for another before a split
- * ends: S = Q K^T of 16 keys or more, their weights, O += P V. Rows are queries, each with the heads that share K and V. */
+/* The warps that multiply. Each has 16 rows of Q, and its own keys of each tile, so that none waits for another before a split ends. Rows are
+ * queries, each with the heads that share K and V. */
 #include "attention_decode.h"
 #include <math.h>
 
 enum { PART = 8 /* elements of a store */ };
 
 typedef struct warp {
+    attention_warp base; /* of this warp's keys of a tile */
     const decode_parts *x;
     const decode_work *w;
-    sett_val *lane, *part, *row, *k_scale; /* which keys, and the first row, of a tile */
-    attention_work of; /* the same as masks ask */
-    attention_scores scores;
-    sett_tiled_mma *qk, *pv;
-    sett_tiled_copy *read_q, *read_k, *read_v;
-    sett_tensor *q, *s, *p, *o, *max, *sum; /* registers; max in the unit of scores */
+    sett_val *part; /* which keys of a tile */
 } warp;
 
 static int keys_of(const warp *f)
 {
     return f->x->mine.tuning.keys;
-}
-
-static void make(sett_build *b, warp *f)
-{
-    const sett_attention_decode_options *o = f->x->o;
-    const int keys = keys_of(f);
-    const sett_dtype t = decode_multiplied(o);
-    sett_mma_atom *atom = sett_mma_sync(b, .a = t, .b = t, .acc = SETT_F32, .m = 16, .n = 8, .k = 16);
-    f->qk = sett_make_tiled_mma(atom, T(1, 1, 1), T(16, 16, 16)), f->pv = f->qk; /* one ldmatrix x4 fills B of two */
-    f->read_q = sett_make_tiled_copy_A(sett_ldmatrix(b, t, 4, false), f->qk);
-    f->read_k = sett_make_tiled_copy_B(sett_ldmatrix(b, t, 4, false), f->qk);
-    f->read_v = sett_make_tiled_copy_B(sett_ldmatrix(b, t, 4, true), f->pv);
-    f->q = sett_make_fragment_A(f->qk, sett_partition_shape_A(f->qk, T(WARP_ROWS, o->d)));
-    f->s = sett_make_fragment_C(f->qk, sett_partition_shape_C(f->qk, T(WARP_ROWS, keys)));
-    f->p = sett_make_fragment_A(f->pv, sett_partition_shape_A(f->pv, T(WARP_ROWS, keys)));
-    f->o = sett_make_fragment_C(f->pv, sett_partition_shape_C(f->pv, T(WARP_ROWS, o->d)));
-    f->max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2), 1, 1);
-    f->sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2), 1, 1);
-}
-
-/* As attention_mask.c has them: elements ((2,2,keys/8),1,1) of a thread. */
-static sett_tensor *as_scores(sett_build *b, const warp *f, sett_tensor *crd)
-{
-    return sett_composition(crd, sett_make_layout(b, T(T(2, 2, keys_of(f) / 8), 1, 1), T(T(1, 2, 4), 0, 0)));
-}
-
-static void make_scores(sett_build *b, warp *f)
-{
-    sett_tensor *tile = sett_identity_tensor(b, WARP_ROWS, keys_of(f));
-    f->scores = (attention_scores){.b = b, .t = &f->x->scores, .w = &f->of, .heads = &f->x->group};
-    f->scores.crd = as_scores(b, f, sett_partition_C(sett_get_slice(f->qk, f->lane), tile));
-    f->scores.columns = as_scores(b, f, sett_partition_C(sett_get_slice(f->qk, 0), tile));
 }
 
 /* This warp's keys of a stage, (keys,d) of K or (d,keys) of V. */
@@ -61,46 +25,12 @@ static sett_tensor *mine_of(const warp *f, const attention_operand *x, sett_val 
     return x->across ? sett_local_tile(tile, T(x->columns, keys_of(f)), T(0, f->part)) : sett_local_tile(tile, T(keys_of(f), x->columns), T(f->part, 0));
 }
 
-/* ---- operands of 8 bits -------------------------------------------------------------------------------------- */
-/* They are read as units of 16 bits, two elements beside each other, and become f16 in registers. A product does not mind the order of k, nor
- * O that of its columns, as long as both sides have one: of K, whose pairs are along k, a lane has 4 elements beside each other, those of two
- * pairs of the instruction, and Q lies so in shared memory; of V, whose pairs are columns, a unit is of two products, of even columns and of
- * odd ones. */
-static sett_tensor *as_pairs(const warp *f, sett_tensor *t)
-{
-    return decode_is_f8(f->x->o) ? sett_recast_tensor(t, SETT_F16) : t;
-}
-
-/* Where column c of Q lies. */
-static sett_tensor *query_columns(sett_build *b, const warp *f)
-{
-    const int steps = f->x->o->d / 16;
-    return decode_is_f8(f->x->o) ? sett_composition(f->x->t.q, T(f->x->o->rows, sett_make_layout(b, T(2, 2, 4, steps), T(1, 8, 2, 16)))) : f->x->t.q;
-}
-
-/* And column c of O, of (rows,d). */
-static sett_tensor *sums_columns(sett_build *b, const warp *f, sett_tensor *t)
-{
-    const int pairs = f->x->o->d / 16;
-    return decode_is_f8(f->x->o) ? sett_composition(t, T(WARP_ROWS, sett_make_layout(b, T(8, 2, pairs), T(2, 1, 16)))) : t;
-}
-
-/* B of n columns and `steps` of k, of units in registers. */
-static sett_tensor *from_pairs(sett_build *b, const warp *f, sett_tensor *units, int n, int steps, bool of_v)
-{
-    if (!decode_is_f8(f->x->o))
-        return units;
-    sett_tensor *narrow = sett_recast_tensor(units, f->x->o->kv), *wide = sett_make_fragment_like(narrow, SETT_F16);
-    sett_store(wide, sett_to(sett_load(narrow), SETT_F16));
-    return sett_composition(wide, of_v ? sett_make_layout(b, T(T(2, 2), T(2, n / 16), steps), T(T(2, 4), T(1, 8), n / 2)) : sett_make_layout(b, T(T(2, 2), n / 8, T(2, steps / 2)), T(T(1, 2), 8, T(4, n))));
-}
-
 /* The rows of Q to shared memory, by all that multiply. Those behind the last are the last one, which is not stored twice. */
 static void load_query(sett_build *b, const warp *f)
 {
     const decode_parts *x = f->x;
     const int parts = x->o->d / PART;
-    sett_tensor *to = query_columns(b, f);
+    sett_tensor *to = sett__warp_query(b, &x->scores);
     sett_for (b, i, sett_thread_idx(b, 0), x->o->rows * parts, decode_threads(x)) {
         sett_val *row = sett_floordiv(i, parts), *part = sett_mod(i, parts);
         const sett_quot_rem at = sett_divmod(sett_min(sett_add(f->w->row, row), sett_sub(x->rows, 1)), x->group);
@@ -110,61 +40,15 @@ static void load_query(sett_build *b, const warp *f)
     sett_barrier(b, DECODE_BARRIER, decode_threads(x));
 }
 
-static void read_query(const warp *f)
-{
-    sett_thr_copy *copy = sett_get_slice(f->read_q, f->lane);
-    sett_tensor *mine = sett_local_tile(f->x->t.q, T(WARP_ROWS, f->x->o->d), T(sett_floordiv(f->row, WARP_ROWS), 0));
-    sett_copy(f->read_q, sett_partition_S(copy, mine), sett_retile(copy, f->q));
-}
-
-/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh: they are read again for each tile. */
-static bool keeps_query(const warp *f)
-{
-    return f->x->o->d <= 128 && !(f->x->o->exact && f->x->o->softcap);
-}
-
-/* ---- products ------------------------------------------------------------------------------------------------- */
-/* acc += A B, B (n,k) read from shared memory. */
-static void multiply(sett_build *b, const warp *f, sett_tensor *acc, sett_tensor *a, sett_tensor *from, bool of_v)
-{
-    sett_tiled_copy *read = of_v ? f->read_v : f->read_k;
-    sett_thr_copy *copy = sett_get_slice(read, f->lane);
-    sett_tensor *pairs = as_pairs(f, from), *frag = sett_make_fragment_B(f->qk, sett_partition_B(sett_get_slice(f->qk, f->lane), pairs));
-    sett_copy(read, sett_partition_S(copy, pairs), sett_retile(copy, frag));
-    const int d = f->x->o->d, keys = keys_of(f);
-    sett_gemm(f->qk, acc, a, from_pairs(b, f, frag, of_v ? d : keys, (of_v ? keys : d) / 16, of_v), acc, .overwrite = !of_v);
-}
-
-/* Of ((2,2,n),1,1) of a thread, mode (0,1) is the row: one number each, of this thread's columns. */
-static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
-{
-    return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2), 1, 1));
-}
-
-/* P of S, and sums and O so far times what the new maximum makes of them. */
-static void softmax(const warp *f, sett_val *s)
-{
-    const decode_parts *x = f->x;
-    const sett_arg scale = x->scale;
-    sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
-    sett_val *level = sett_where(sett_eq(now, -INFINITY), 0.0, now), *fade = sett__decode_power(x, sett_mul(sett_sub(was, level), scale));
-    sett_val *below = sett_reshape(sett_neg(sett_mul(level, scale)), T(T(1, 2, 1), 1, 1));
-    sett_val *p = sett__decode_power(x, sett_fma(s, scale, below));
-    sett_store(f->sum, sett_fma(sett_load(f->sum), fade, by_rows(p, SETT_ADD, 0.0)));
-    sett_store(f->max, now);
-    sett_store(f->o, sett_mul(sett_load(f->o), fade));
-    sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), decode_multiplied(x->o)));
-}
-
 /* Zeros for keys of V that are not the request's, as what lies there may be NaN. */
 static void clear_tail(sett_build *b, const warp *f, sett_tensor *v, sett_val *first_key)
 {
     const int keys = keys_of(f), part = sett__vec(f->x->o->kv), parts = f->x->o->d / part;
-    if (!f->x->o->lengths)
-        return; /* boxes read zeros there */
+    if (!f->x->o->lengths || !by_tma(&f->x->all))
+        return; /* copies write zeros there */
     sett_val *first = sett_max(sett_sub(f->w->keys, first_key), 0);
     sett_if (b, sett_lt(first, keys)) {
-        sett_for (b, i, f->lane, sett_mul(sett_sub(keys, first), parts), WARP)
+        sett_for (b, i, f->base.lane, sett_mul(sett_sub(keys, first), parts), WARP)
             sett_fill(sett_local_tile(v, T(part, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
         sett_sync_warp(b);
     }
@@ -175,16 +59,10 @@ static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_va
     const decode_parts *x = f->x;
     sett_val *mine = sett_add(sett_mul(number, decode_parts_of(x->o)), f->part), *stage = sett_pipeline_stage(get);
     sett_consumer_wait(get);
-    if (!keeps_query(f))
-        read_query(f);
-    multiply(b, f, f->s, f->q, mine_of(f, &x->t.k, stage), false);
-    sett_val *s = sett_reshape(sett_load(f->s), T(T(2, 2, keys_of(f) / 8), 1, 1));
-    if (x->k_scale)
-        s = sett_mul(s, f->k_scale);
-    softmax(f, sett__attention_score(b, &f->scores, s, mine, true));
+    sett__warp_weights(b, &f->base, mine_of(f, &x->t.k, stage), mine, true);
     sett_tensor *v = mine_of(f, &x->t.v, stage);
     clear_tail(b, f, v, sett_mul(mine, keys_of(f)));
-    multiply(b, f, f->o, f->p, v, true);
+    sett__warp_sums(b, &f->base, v);
     sett_consumer_release(get);
     sett_pipeline_advance(get);
 }
@@ -193,49 +71,35 @@ static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_va
 static void leave(sett_build *b, const warp *f)
 {
     const int d = f->x->o->d;
-    sett_tensor *mine = sett_slice(sett_domain_offset(f->x->sums, 0, f->row, f->part), ALL, ALL, 0), *across = sett_select(mine, 1, 0); /* (rows,columns) */
-    sett_tensor *to = sett_partition_C(sett_get_slice(f->pv, f->lane), sums_columns(b, f, sett_local_tile(across, T(WARP_ROWS, d), T(0, 0))));
-    sett_val *sum = sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4), *max = sett_load(f->max);
-    sett_store(to, sett_load(f->o));
-    sett_if (b, sett_eq(sett_mod(f->lane, 4), 0))
+    sett_tensor *mine = sett_slice(sett_domain_offset(f->x->sums, 0, f->base.row, f->part), ALL, ALL, 0), *across = sett_select(mine, 1, 0); /* (rows,columns) */
+    sett_tensor *to = sett_partition_C(sett_get_slice(f->base.mma, f->base.lane), sett__warp_columns(b, &f->base, sett_local_tile(across, T(WARP_ROWS, d), T(0, 0))));
+    sett_val *sum = sett_warp_reduce(sett_load(f->base.sum), SETT_ADD, 4), *max = sett_load(f->base.max);
+    sett_store(to, sett_load(f->base.o));
+    sett_if (b, sett_eq(sett_mod(f->base.lane, 4), 0))
         for (int i = 0; i < 2; i++) {
-            sett_val *row = sett_add(sett_floordiv(f->lane, 4), 8 * i);
+            sett_val *row = sett_add(sett_floordiv(f->base.lane, 4), 8 * i);
             sett_set(across, sett_element(max, i), row, d), sett_set(across, sett_element(sum, i), row, d + 1);
         }
-}
-
-static sett_val *take(const decode_parts *x, sett_pipeline_state *get, decode_work *w)
-{
-    sett_consumer_wait(get);
-    sett_tensor *slot = sett_slice(x->t.slots, ALL, sett_pipeline_stage(get));
-    for (int i = 0; i < DECODE_WORK_INTS; i++)
-        ((sett_val **)w)[i] = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, DECODE_WORK_INTS)), 0);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
-    return is_work;
 }
 
 void sett__decode_consume(sett_build *b, const decode_parts *x)
 {
     decode_work w;
     sett_val *number = sett_make_warp_uniform(sett_warp_idx(b));
-    warp f = {.x = x, .w = &w, .lane = sett_lane_idx(b), .part = sett_mod(number, decode_parts_of(x->o)), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS)};
+    warp f = {.x = x, .w = &w, .part = sett_mod(number, decode_parts_of(x->o)), .base = {.t = &x->scores, .lane = sett_lane_idx(b), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS)}};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *keys = sett_pipeline_consumer_state(x->keys);
-    make(b, &f);
-    make_scores(b, &f);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->t.work), *keys = sett_pipeline_consumer_state(x->keys);
+    sett__warp_make(b, &f.base);
+    f.base.scores.heads = &x->group;
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = take(x, work, &w);
+        sett_val *is_work = sett__attention_take(b, &x->t, work, (sett_val **)&w, DECODE_WORK_INTS);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
-            f.of = (attention_work){.row = sett_add(w.row, f.row), .head = sett_mul(w.head, x->group.divisor), .request = w.request, .rows = x->t.M, .keys = w.keys};
-            f.k_scale = x->k_scale ? sett_at(x->k_scale, w.head) : NULL;
-            sett_fill(f.o, 0.0), sett_fill(f.sum, 0.0), sett_fill(f.max, -INFINITY);
+            f.base.of = (attention_work){.row = sett_add(w.row, f.base.row), .head = sett_mul(w.head, x->group.divisor), .request = w.request, .rows = x->t.M, .keys = w.keys};
+            f.base.k_scale = x->k_scale ? sett_at(x->k_scale, w.head) : NULL;
+            sett_fill(f.base.o, 0.0), sett_fill(f.base.sum, 0.0), sett_fill(f.base.max, -INFINITY);
             load_query(b, &f);
-            if (keeps_query(&f))
-                read_query(&f);
-            sett__attention_scores_begin(b, &f.scores);
+            sett__warp_begin(b, &f.base);
             sett_for (b, i, w.from, w.to, 1)
                 tile(b, &f, keys, i);
             leave(b, &f);

@@ -2,7 +2,7 @@
 /* The warp that loads: which tile of queries comes next, and where its keys are. */
 #include "attention.h"
 
-enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */, TOGETHER = 4 /* boxes */ };
+enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */, TOGETHER = 4 /* boxes */, ROWS = 16 /* that a warp copies at once; a page has whole ones */ };
 
 /* ---- sources of keys ---------------------------------------------------------------------------------------- */
 /* A tile of so many keys at number i of (keys,columns), or (columns,keys). */
@@ -34,7 +34,13 @@ static void load_in_order(sett_build *b, const attention_parts *t, const attenti
     sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile)), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
-const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order};
+static sett_tensor *rows_in_order(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first)
+{
+    (void)b, (void)t;
+    return sett_domain_offset(sett_slice(x->all, ALL, ALL, w->shared, w->request), first, 0);
+}
+
+const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order, rows_in_order};
 
 static void offset_params(sett_build *b, attention_parts *t)
 {
@@ -60,7 +66,13 @@ static void load_ragged(sett_build *b, const attention_parts *t, const attention
     sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0)), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
-const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
+static sett_tensor *rows_ragged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first)
+{
+    (void)b, (void)t;
+    return sett_domain_offset(sett_slice(x->all, ALL, ALL, w->shared), sett_add(w->first_key, first), 0);
+}
+
+const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged, rows_ragged};
 
 static void length_params(sett_build *b, attention_parts *t)
 {
@@ -79,13 +91,18 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
     return sett_at(t->lengths, request);
 }
 
-const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, load_in_order};
+const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, load_in_order, rows_in_order};
+
+static void check_page(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *first, sett_val *number)
+{
+    sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), number, t->pool);
+}
 
 /* Box i of a tile, which lies in one page. */
 static void load_box(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *number, sett_val *i, sett_pipeline_state *to)
 {
     const int page = t->o->page, box = sett__attention_box(t->o);
-    sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
+    check_page(b, t, w, first, number);
     sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
     sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
 }
@@ -108,7 +125,17 @@ static void load_paged(sett_build *b, const attention_parts *t, const attention_
     }
 }
 
-const attention_source sett__attention_paged = {page_params, keys_told, NULL, load_paged};
+/* Behind the last key no place of the table is read. */
+static sett_tensor *rows_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first)
+{
+    const int page = t->o->page;
+    sett_val *in = sett_lt(first, w->keys), *number = sett_element(sett_load(sett_local_tile(sett_slice(t->table, w->request, ALL), T1(1), T1(sett_floordiv(first, page))), .pred = in), 0);
+    sett_if (b, in)
+        check_page(b, t, w, first, number);
+    return sett_domain_offset(sett_slice(x->all, ALL, ALL, w->shared, number), sett_mod(first, page), 0);
+}
+
+const attention_source sett__attention_paged = {page_params, keys_told, NULL, load_paged, rows_paged};
 
 /* The largest that fills pages and tiles alike. */
 int sett__attention_box(const sett_attention_options *o)
@@ -121,7 +148,8 @@ int sett__attention_box(const sett_attention_options *o)
     return a;
 }
 
-sett_val *sett__attention_bytes(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
+/* Bytes that come to a stage of a tile. */
+static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile)
 {
     const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), bytes = sett_tma_bytes(x->map);
     if (!t->o->page)
@@ -129,10 +157,37 @@ sett_val *sett__attention_bytes(sett_build *b, const attention_parts *t, const a
     return sett_mul(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, sett_mul(tile, keys)), keys), box - 1), box), bytes);
 }
 
-static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+/* Some rows of (rows,columns) to shared memory, by a warp; of those from `inside` on zeros. They are few, as offsets of each take registers. */
+static void copy_rows(sett_build *b, const attention_parts *t, sett_tensor *from, sett_tensor *to, int columns, sett_val *inside)
 {
-    sett_producer_acquire_tx(put, sett__attention_bytes(b, t, x, w, tile));
-    t->source->load(b, t, x, w, tile, put);
+    sett_tiled_copy *copy = sett_make_tiled_copy_tv(sett_copy_async(b, t->o->dtype, 128), sett_make_layout(b, T(8, 4), T(4, 1)), sett_make_layout(b, T(1, PART)));
+    sett_thr_copy *mine = sett_get_slice(copy, t->lane);
+    sett_val *in = sett_elem_less(sett_partition_S(mine, sett_identity_tensor(b, ROWS, columns)), sett_tuple(b, inside, ALL));
+    sett_copy(copy, sett_partition_S(mine, sett_local_tile(from, T(ROWS, columns), T(0, 0))), sett_partition_D(mine, to), .pred = in, .zfill = true);
+}
+
+static void copy_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+{
+    sett_tensor *stage = x->across ? sett_select(stage_of(x, put), 1, 0) : stage_of(x, put);
+    sett_for (b, i, 0, t->o->tuning.keys / ROWS, 1) {
+        sett_val *first = sett_add(sett_mul(tile, t->o->tuning.keys), sett_mul(i, ROWS));
+        copy_rows(b, t, t->source->rows(b, t, x, w, first), sett_local_tile(stage, T(ROWS, x->columns), T(i, 0)), x->columns, sett_sub(w->keys, first));
+    }
+}
+
+void sett__attention_load(sett_build *b, const attention_parts *t, const attention_operand *const *x, int n, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+{
+    const bool tma = by_tma(t->o);
+    if (tma) {
+        sett_val *bytes = bytes_of(b, t, x[0], w, tile);
+        for (int i = 1; i < n; i++)
+            bytes = sett_add(bytes, bytes_of(b, t, x[i], w, tile));
+        sett_producer_acquire_tx(put, bytes);
+    } else
+        sett_producer_acquire(put);
+    for (int i = 0; i < n; i++)
+        (tma ? t->source->load : copy_keys)(b, t, x[i], w, tile, put);
+    sett_producer_commit(put);
     sett_pipeline_advance(put);
 }
 
@@ -168,7 +223,8 @@ static void step(sett_build *b, const attention_parts *t, const walk *x)
 {
     sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0);
     if (t->next) {
-        sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, 0), n), 0);
+        sett_if (b, attention_once(b, t))
+            sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, 0), n), 0);
         return;
     }
     sett_val *round = sett_add(sett_at(x->round, 0), 1);
@@ -181,9 +237,10 @@ static void end_walk(sett_build *b, const attention_parts *t)
 {
     if (!t->next)
         return;
-    sett_if (b, sett_eq(sett_atomic_ordered(t->next, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 1), sett_sub(sett_grid_dim(b, 0), 1)))
-        for (int i = 0; i < NEXT_INTS; i++)
-            sett_set(t->next, 0, i);
+    sett_if (b, attention_once(b, t))
+        sett_if (b, sett_eq(sett_atomic_ordered(t->next, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 1), sett_sub(sett_grid_dim(b, 0), 1)))
+            for (int i = 0; i < NEXT_INTS; i++)
+                sett_set(t->next, 0, i);
 }
 
 static sett_val *rows_of(const attention_parts *t, sett_val *request)
@@ -254,42 +311,51 @@ static attention_work work_at(sett_build *b, const attention_parts *t, const wal
     return w;
 }
 
-/* The slot of the work to come, as it is told to those that multiply. */
-static sett_val **member(attention_work *w, int i)
+void sett__attention_tell(sett_build *b, const attention_parts *t, sett_pipeline_state *put, sett_val *const *work, int n)
 {
-    return (sett_val **)w + i;
-}
-
-static void tell(sett_build *b, const attention_parts *t, sett_pipeline_state *put, attention_work *w)
-{
-    (void)b;
     sett_producer_acquire(put);
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(put));
-    for (int i = 0; w && i < ATTENTION_WORK_INTS; i++)
-        sett_set(slot, *member(w, i), i);
-    sett_set(slot, w != NULL, ATTENTION_WORK_INTS);
-    sett_producer_commit(put);
+    sett_if (b, attention_once(b, t)) {
+        for (int i = 0; work && i < n; i++)
+            sett_set(slot, work[i], i);
+        sett_set(slot, work != NULL, n);
+        sett_producer_commit(put);
+    }
     sett_pipeline_advance(put);
 }
 
-sett_val *sett__attention_take(sett_build *b, const attention_parts *t, sett_pipeline_state *get, attention_work *w)
+sett_val *sett__attention_take(sett_build *b, const attention_parts *t, sett_pipeline_state *get, sett_val **work, int n)
 {
+    (void)b;
     sett_consumer_wait(get);
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
-    for (int i = 0; i < ATTENTION_WORK_INTS; i++)
-        *member(w, i) = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, ATTENTION_WORK_INTS)), 0);
+    for (int i = 0; i < n; i++)
+        work[i] = sett_make_warp_uniform(sett_at(slot, i));
+    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, n)), 0);
     sett_consumer_release(get);
     sett_pipeline_advance(get);
-    (void)b;
     return is_work;
 }
 
-static void load_query(const attention_parts *t, const attention_work *w, sett_pipeline_state *put)
+sett_val *sett__attention_told(const attention_parts *t, const sett_tensor *var)
 {
-    sett_tensor *all = sett_tma_tensor(t->tq), *rows = t->offsets ? sett_slice(all, ALL, ALL, w->head) : sett_slice(all, ALL, ALL, w->head, w->request);
+    return t->lane ? sett_make_warp_uniform(sett_at(var, 0)) : sett_at(var, 0);
+}
+
+static void load_query(sett_build *b, const attention_parts *t, const attention_work *w, sett_pipeline_state *put)
+{
+    const sett_attention_options *o = t->o;
+    sett_tensor *all = t->tq ? sett_tma_tensor(t->tq) : t->in, *rows = t->offsets ? sett_slice(all, ALL, ALL, w->head) : sett_slice(all, ALL, ALL, w->head, w->request);
+    rows = sett_domain_offset(rows, sett_add(w->first_row, w->row), 0);
     sett_producer_acquire(put);
-    sett_tma_load(t->tq, sett_local_tile(sett_domain_offset(rows, sett_add(w->first_row, w->row), 0), T(t->o->tuning.rows, t->o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
+    if (t->tq)
+        sett_tma_load(t->tq, sett_local_tile(rows, T(o->tuning.rows, o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
+    else
+        sett_for (b, i, 0, o->tuning.rows / ROWS, 1) {
+            sett_val *first = sett_mul(i, ROWS);
+            copy_rows(b, t, sett_domain_offset(rows, first, 0), sett_local_tile(t->q, T(ROWS, o->d), T(i, 0)), o->d, sett_sub(sett_sub(w->rows, w->row), first));
+        }
+    sett_producer_commit(put);
     sett_pipeline_advance(put);
 }
 
@@ -301,7 +367,7 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
     const sett_fast_divmod group = sett_make_fast_divmod(b, t->group);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *index = sett_at(x.index, 0);
+        sett_val *index = sett__attention_told(t, x.index);
         pass(b, t, &x, index);
         step(b, t, &x);
         sett_set(more, sett_to(sett_lt(sett_at(x.request, 0), t->B), SETT_I32), 0);
@@ -309,19 +375,19 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
             attention_work w = work_at(b, t, &x, index);
             w.shared = sett_value(b, sett_divmod(w.head, group).quotient);
             w.first_key = t->source->first_key ? t->source->first_key(t, w.request) : NULL;
-            tell(b, t, work, &w);
+            sett__attention_tell(b, t, work, (sett_val *const *)&w, ATTENTION_WORK_INTS);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
                 sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
-                load_keys(b, t, &t->k, &w, tile, keys);
+                sett__attention_load(b, t, (const attention_operand *const[]){&t->k}, 1, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
-                    load_query(t, &w, query);
-                load_keys(b, t, &t->v, &w, tile, values);
+                    load_query(b, t, &w, query);
+                sett__attention_load(b, t, (const attention_operand *const[]){&t->v}, 1, &w, tile, values);
             }
             sett_if (b, sett_le(w.to, w.from)) /* as O may come to where Q is */
-                load_query(t, &w, query);
+                load_query(b, t, &w, query);
         }
         sett_else (b)
-            tell(b, t, work, NULL);
+            sett__attention_tell(b, t, work, NULL, ATTENTION_WORK_INTS);
     }
     end_walk(b, t);
 }

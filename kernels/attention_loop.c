@@ -2,9 +2,6 @@
 /* The warp groups that multiply. Each has 64 queries. While its S = Q K^T of the next keys and its O += P V of these are under way, it computes
  * the softmax of the S that has come first. P goes from the accumulator's registers to A of the second product as they are. */
 #include "attention.h"
-#include <math.h>
-
-static const double LOG2_E = 1.4426950408889634;
 
 typedef struct flash {
     const attention_parts *t;
@@ -47,38 +44,9 @@ static void release(sett_pipeline_state *s)
     sett_consumer_release(s), sett_pipeline_advance(s);
 }
 
-/* Of what a thread has of an accumulator, ((2,2,n/8),1,1), mode (0,1) is the row: one number each, of this thread's columns. */
-static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
-{
-    return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2, 1), 1, 1));
-}
-
-/* 2^x. */
-static sett_val *power(const flash *f, sett_val *x)
-{
-    return f->t->o->exact ? sett_exp2(x) : sett_exp2_approx_ftz(x);
-}
-
-/* P = 2^(scale (S - max)), by rows. *fade: by what the sums so far, and O, are to be multiplied. Of a row that has seen no key max is -infinity,
- * and all of P is 0. */
-static sett_val *softmax(const flash *f, sett_val *s, sett_val **fade)
-{
-    sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
-    sett_val *level = sett_where(sett_eq(now, -INFINITY), 0.0, now);
-    const sett_arg scale = sett__attention_unit(f->scores, LOG2_E);
-    sett_val *base = sett_neg(sett_mul(level, scale));
-    if (weight_exponent(f->t->o))
-        base = sett_add(base, weight_exponent(f->t->o));
-    sett_val *p = power(f, sett_fma(s, scale, base));
-    *fade = power(f, sett_mul(sett_sub(was, level), scale));
-    sett_store(f->sum, sett_fma(sett_load(f->sum), *fade, by_rows(p, SETT_ADD, 0.0)));
-    sett_store(f->max, now);
-    return p;
-}
-
 static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edge, sett_val **fade)
 {
-    return softmax(f, sett__attention_score(b, f->scores, sett_load(f->s), tile, edge), fade);
+    return sett__attention_softmax(f->scores, f->max, f->sum, sett__attention_score(b, f->scores, sett_load(f->s), tile, edge), weight_exponent(f->t->o), fade);
 }
 
 /* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
@@ -136,18 +104,6 @@ static void loop(sett_build *b, const flash *f)
     release(f->values);
 }
 
-/* The sums of no key, or of the sink, which one of the four threads of a row counts. */
-static void begin(sett_build *b, const flash *f)
-{
-    const attention_parts *t = f->t;
-    sett_fill(f->o, 0.0);
-    sett_fill(f->max, -INFINITY), sett_fill(f->sum, 0.0);
-    if (t->sinks) {
-        sett_fill(f->max, sett_div(sett_at(t->sinks, f->w->head), sett__attention_unit(f->scores, 1)));
-        sett_fill(f->sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1 << weight_exponent(t->o)), 0.0));
-    }
-}
-
 static void make(sett_build *b, flash *f)
 {
     const sett_attention_options *o = f->t->o;
@@ -178,11 +134,11 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__attention_take(b, t, work, &w);
+        sett_val *is_work = sett__attention_take(b, t, work, (sett_val **)&w, ATTENTION_WORK_INTS);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
             sett__attention_scores_begin(b, &scores);
-            begin(b, &f);
+            sett__attention_begin(b, &scores, f.o, f.max, f.sum);
             sett_consumer_wait(f.query);
             sett_if (b, sett_gt(w.to, w.from))
                 loop(b, &f);

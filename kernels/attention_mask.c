@@ -15,6 +15,27 @@ void sett__attention_check(choice *c, int page, bool two_masks, bool two_scores)
         REFUSE(c, ".softcap is 1: then .alibi is 0");
 }
 
+void sett__attention_arch(choice *c, int *arch, const char *option, sett_dtype t)
+{
+    sett__either(arch, c->wgmma ? 90 : 80);
+    if (*arch != 80 && *arch != 90)
+        REFUSE(c, ".arch is %d: 80 or 90", *arch);
+    if (*arch == 90 && !c->wgmma)
+        REFUSE(c, ".arch is 90: on sm_90a and the CPU engine; on other targets 80");
+    if (*arch == 80 && sett__is_f8(t))
+        REFUSE(c, ".%s is %s: on sm_90a alone, and not with .arch 80", option, sett_dtype_name(t));
+}
+
+const device *sett__attention_device(int sm)
+{
+    return sett__device_of(sm && sm < 80 ? 80 : sm);
+}
+
+int sett__attention_blocks(const device *d)
+{
+    return d->multiprocessors ? d->multiprocessors : 100;
+}
+
 /* ---- parameters ------------------------------------------------------------------------------------------- */
 void sett__attention_mask_params(sett_build *b, attention_parts *t)
 {

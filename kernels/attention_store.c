@@ -1,29 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way out of attention: O by its sums, through shared memory, and the logarithm of the sum. */
+/* Sums of rows, by warps that have 16 rows each, four threads a row: how they begin, what a tile of keys adds, and the way out: the logarithm,
+ * and O through shared memory. */
 #include "attention.h"
 #include <math.h>
 
 enum { PART = 8 /* elements of 16 bytes */ };
 static const double LN_2 = 0.6931471805599453, LOG2_E = 1.4426950408889634;
 
-/* Columns of O that a TMA box stores. */
-int sett__attention_panel(const sett_attention_options *o)
+/* Of what a thread has of an accumulator, ((2,2,n/8),1,1), mode (0,1) is the row: one number each, of this thread's columns. */
+static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
 {
-    return o->dv % 64 ? 32 : 64;
+    return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2, 1), 1, 1));
 }
 
-/* ln(sum) of each row, by the thread that has its first column. */
-static void store_logarithm(sett_build *b, const attention_parts *t, const attention_work *w, const attention_result *r, sett_val *sum)
+/* 2^x. */
+static sett_val *power(const attention_parts *t, sett_val *x)
 {
-    sett_val *log2 = sett_sub(sett_add(sett_mul(sett_load(r->max), sett__attention_unit(r->scores, LOG2_E)), t->o->exact ? sett_log2(sum) : sett_log2_approx(sum)), (double)weight_exponent(t->o));
+    return t->o->exact ? sett_exp2(x) : sett_exp2_approx_ftz(x);
+}
+
+sett_val *sett__attention_softmax(const attention_scores *x, sett_tensor *max, sett_tensor *sum, sett_val *s, int exponent, sett_val **fade)
+{
+    sett_val *was = sett_load(max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
+    sett_val *level = sett_where(sett_eq(now, -INFINITY), 0.0, now);
+    const sett_arg scale = sett__attention_unit(x, LOG2_E);
+    sett_val *base = sett_neg(sett_mul(level, scale));
+    if (exponent)
+        base = sett_add(base, exponent);
+    sett_val *p = power(x->t, sett_fma(s, scale, base));
+    *fade = power(x->t, sett_mul(sett_sub(was, level), scale));
+    sett_store(sum, sett_fma(sett_load(sum), *fade, by_rows(p, SETT_ADD, 0.0)));
+    sett_store(max, now);
+    return p;
+}
+
+/* One of the four threads of a row counts its sink. */
+void sett__attention_begin(sett_build *b, const attention_scores *x, sett_tensor *o, sett_tensor *max, sett_tensor *sum)
+{
+    const attention_parts *t = x->t;
+    sett_fill(o, 0.0);
+    sett_fill(max, -INFINITY), sett_fill(sum, 0.0);
+    if (t->sinks) {
+        sett_fill(max, sett_div(sett_at(t->sinks, x->w->head), sett__attention_unit(x, 1)));
+        sett_fill(sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1 << weight_exponent(t->o)), 0.0));
+    }
+}
+
+sett_val *sett__attention_per_sum(const attention_parts *t, sett_val *sum)
+{
+    return sett_where(sett_eq(sum, 0.0), 0.0, t->o->exact ? sett_rcp(sum) : sett_rcp_approx(sum));
+}
+
+void sett__attention_store_logarithm(sett_build *b, const attention_scores *x, sett_tensor *max, sett_val *sum)
+{
+    const attention_parts *t = x->t;
+    const attention_work *w = x->w;
+    sett_val *log2 = sett_sub(sett_add(sett_mul(sett_load(max), sett__attention_unit(x, LOG2_E)), t->o->exact ? sett_log2(sum) : sett_log2_approx(sum)), (double)weight_exponent(t->o));
     sett_val *ln = sett_where(sett_eq(sum, 0.0), -INFINITY, sett_mul(log2, LN_2));
     sett_tensor *rows = t->offsets ? sett_slice(t->lse, w->head, ALL) : sett_slice(t->lse, w->request, w->head, ALL);
     sett_if (b, sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0))
         for (int i = 0; i < 2; i++) {
-            sett_val *row = sett_add(w->row, sett_value(b, sett_get(sett_coord_at(r->scores->crd, sett_tuple(b, sett_tuple(b, 0, i, 0), 0, 0)), 0)));
+            sett_val *row = sett_add(w->row, sett_value(b, sett_get(sett_coord_at(x->crd, sett_tuple(b, sett_tuple(b, 0, i, 0), 0, 0)), 0)));
             sett_if (b, sett_lt(row, w->rows))
                 sett_set(rows, sett_element(ln, i), sett_add(w->first_row, row));
         }
+}
+
+/* ---- O, by warp groups -------------------------------------------------------------------------------------- */
+/* Columns of O that a TMA box stores. */
+int sett__attention_panel(const sett_attention_options *o)
+{
+    return o->dv % 64 ? 32 : 64;
 }
 
 /* The rows of a warp group, (64,dv), where all of them are the request's, or where boxes leave out those that are not. */
@@ -55,7 +102,7 @@ void sett__attention_store(sett_build *b, const attention_parts *t, const attent
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, type, 4, false), r->pv);
     sett_thr_copy *mine = sett_get_slice(r2s, sett_thread_idx(b, 0));
     sett_val *sum = sett_warp_reduce(sett_load(r->sum), SETT_ADD, 4), *first = sett_add(w->row, sett_mul(group, GROUP_ROWS));
-    sett_val *per_sum = sett_where(sett_eq(sum, 0.0), 0.0, t->o->exact ? sett_rcp(sum) : sett_rcp_approx(sum));
+    sett_val *per_sum = sett__attention_per_sum(t, sum);
     if (t->o->scaled)
         per_sum = sett_mul(per_sum, sett_at(t->scales[2], sett_value(b, sett_divmod(w->head, sett_make_fast_divmod(b, t->group)).quotient)));
     sett_store(out, sett_to(sett_mul(sett_load(r->o), per_sum), type));
@@ -74,7 +121,7 @@ void sett__attention_store(sett_build *b, const attention_parts *t, const attent
             store_rows(b, t, w, from, first);
     sett_tma_store_commit(b);
     if (t->lse)
-        store_logarithm(b, t, w, r, sum);
+        sett__attention_store_logarithm(b, r->scores, r->max, sum);
     if (t->own_out)
         return;
     sett_tma_store_wait_read(b, 0);

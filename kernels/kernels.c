@@ -140,7 +140,7 @@ typedef struct common {
 static void settle(const kernel *k, const void *user, const char *target, void *options, choice *c)
 {
     const size_t known = k->family->user_size, given = user ? *(const size_t *)user : 0;
-    *c = (choice){.sm = sm_of(target)};
+    *c = (choice){.sm = sm_of(target), .wgmma = !target || !strcmp(target, "cpu") || !strcmp(target, "sm_90a")};
     memset(options, 0, known);
     if (!given)
         REFUSE(c, user ? "the options have no .size: it is sizeof(sett_%s_options)" : "there are no options: the user data is the address of a sett_%s_options",

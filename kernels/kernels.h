@@ -23,9 +23,11 @@
 #include <sett/warp.h>
 #include <sett/arg.h> /* again, for SETT_SHORT */
 
-/* What is settled before a kernel is recorded. sm: 90, 75 ...; 0 is the CPU engine. why: empty until an option cannot be. */
+/* What is settled before a kernel is recorded. sm: 90, 75 ...; 0 is the CPU engine. wgmma: sm_90a and the CPU engine have it. why: empty until
+ * an option cannot be. */
 typedef struct choice {
     int sm;
+    bool wgmma;
     char why[200];
 } choice;
 

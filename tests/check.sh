@@ -77,7 +77,7 @@ export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 # Suites of many small tests, none of which spoils its process: a fork and a search for leaks a test is most of their time.
-in_one_process="attention attention_decode product product_given product_groups product_blocks product_pointers weights epilogue_blocks activations hopper gemm_mma mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse sim_arrays together epilogues grouped gemm_few_rows promote sim sim_bounds eval launch maps tma_copies smem control build access cuda scheduler report properties"
+in_one_process="attention attention_decode attention_targets product product_given product_groups product_blocks product_pointers weights epilogue_blocks activations hopper gemm_mma mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse sim_arrays together epilogues grouped gemm_few_rows promote sim sim_bounds eval launch maps tma_copies smem control build access cuda scheduler report properties"
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined
     # shellcheck disable=SC2046

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <float.h>
 #include <limits.h>
+#include <stddef.h>
 #include <sett/kernels.h>
 
 static run r;
@@ -77,6 +78,52 @@ static inline sett_kernel *compiled(sett_body body, const void *options)
     ck_assert_msg(!sett_kernels_compile(r.e, body, options, NULL, &k, &err), "%s", err.text);
     return k;
 }
+/* Options, of which .size says how many bytes, as they are chosen for a target. */
+typedef struct chosen_options {
+    _Alignas(max_align_t) unsigned char bytes[512];
+} chosen_options;
+static inline chosen_options chosen_for(sett_body body, const void *options, const char *target)
+{
+    chosen_options x;
+    memcpy(x.bytes, options, *(const size_t *)options);
+    ck_assert_msg(!sett_kernels_choose(body, x.bytes, target, &err), "%s: %s", target, err.text);
+    return x;
+}
+
+/* What is chosen for another target, on this device; NULL: for its own. */
+static inline sett_kernel *compiled_as(sett_body body, const void *options, const char *target)
+{
+    if (!target)
+        return compiled(body, options);
+    const chosen_options x = chosen_for(body, options, target);
+    return compiled(body, x.bytes);
+}
+
+/* For a target it assembles, has no local memory, and its PTX holds a text; NULL: what has no such instruction is told by name. Gives the bytes
+ * that the assembler spills, -1 where that is not known. */
+static inline int check_target(sett_engine *e, sett_body body, const void *options, const char *target, const char *holds)
+{
+    const chosen_options x = chosen_for(body, options, target);
+    sett_compile_options co = {.size = sizeof co, .target = target, .user = &x};
+    sett_kernel_info info = {.size = sizeof info};
+    sett_kernel *k;
+    sett_status s = sett_compile(e, body, &co, &k, &err);
+    if (s == SETT_E_NO_COMPILER) /* the plug-in was not built */
+        return -1;
+    if (!holds) {
+        ck_assert_int_eq(s, SETT_E_TARGET);
+        ck_assert_msg(strstr(err.text, target) != NULL, "%s", err.text);
+        return -1;
+    }
+    co.ptx_only = s == SETT_E_NO_ASSEMBLER;
+    s = co.ptx_only ? sett_compile(e, body, &co, &k, &err) : s;
+    ck_assert_msg(!s, "%s: %s", target, err.text);
+    ck_assert(!sett_kernel_query(k, &info));
+    ck_assert_msg(strstr(info.ptx, holds) && !strstr(info.ptx, ".local"), "no %s, or local memory, for %s", holds, target);
+    sett_kernel_release(k);
+    return info.spill_stores;
+}
+
 #define RUN(body, options, ...) \
     do { \
         sett_kernel *k_ = compiled(body, options); \

@@ -16,7 +16,22 @@ typedef struct problem {
     int requests, heads, shared, rows[MOST_REQUESTS], keys[MOST_REQUESTS]; /* alike where they are not ragged or paged */
     int window, prefix[MOST_REQUESTS], gap; /* gap: elements between rows in memory */
     double cap, scale;
+    const char *target; /* that the kernel is chosen for; NULL: the device's own */
 } problem;
+
+static const char *const others[] = {"sm_80", "sm_89", "sm_120a"}; /* by mma.sync and cp.async */
+enum { OTHERS = sizeof others / sizeof *others };
+
+/* Of a test that runs for the device's own target, and then so often again for the others: which one. */
+static const char *other(int i, int own)
+{
+    return i < own ? NULL : others[i % OTHERS];
+}
+
+static bool runs(const char *target)
+{
+    return target || has_wgmma();
+}
 
 /* (outer,heads,rows,columns), whose rows lie by heads or beside each other; what lies between is NaN. */
 typedef struct operand {
@@ -362,16 +377,18 @@ static void draw_lengths(problem *p)
     }
 }
 
-static problem random_problem(void)
+static problem random_problem(const char *target)
 {
     static const int heads_of[][2] = {{64, 64}, {64, 64}, {128, 128}, {128, 128}, {96, 96}, {192, 192}, {192, 128}, {256, 256}}, pages[] = {16, 32, 48, 64, 128, 256};
     const int *d = heads_of[random_int(0, 7)], mask = random_int(0, 5), score = random_int(0, 3), source = random_int(0, 3);
-    problem p = {.gap = random_int(0, 1) * 8, .cap = 1 + random_int(0, 3)};
+    problem p = {.gap = random_int(0, 1) * 8, .cap = 1 + random_int(0, 3), .target = target};
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
-    if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
+    if (target)
+        p.o.exact = !random_int(0, 3), p.o.tuning.rows = random_int(0, 3) ? 0 : 16 * random_int(1, d[0] > 128 ? 4 : 8);
+    else if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
         p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
     draw_lengths(&p);
     return p;
@@ -380,7 +397,7 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+    int at = snprintf(text, size, "%s %s exact=%d d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", p->target ? p->target : "", sett_dtype_name(o->dtype), o->exact, o->d,
         o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
@@ -391,7 +408,7 @@ enum { RANDOM = 4 };
 #else
 enum { RANDOM = 12 /* of each test of the loop */ };
 #endif
-enum { RANDOM_TESTS = 8 };
+enum { RANDOM_TESTS = 8, OTHER_TESTS = 6 /* of other targets, behind these */ };
 
 /* The CPU engine does what goes on in the background at once, late, or in a random order. */
 static void in_order(int number)
@@ -412,9 +429,9 @@ START_TEST(random_problems)
     r.seed = 77 + (unsigned)_i * 1000;
     const char *more = getenv("ATTENTION_SEED"), *shapes = getenv("ATTENTION_SHAPES"); /* of each kernel */
     r.seed += more ? (unsigned)atoi(more) * 100000 : 0;
-    for (int i = 0; has_wgmma() && i < (r.stream.device == SETT_CPU ? RANDOM : RANDOM / 3) /* an assembler takes a second for each */; i++) {
-        problem p = random_problem();
-        sett_kernel *k = compiled(sett_attention, &p.o);
+    for (int i = 0; runs(other(_i, RANDOM_TESTS)) && i < (r.stream.device == SETT_CPU ? RANDOM : RANDOM / 3) /* an assembler takes a second for each */; i++) {
+        problem p = random_problem(other(_i, RANDOM_TESTS));
+        sett_kernel *k = compiled_as(sett_attention, &p.o, p.target);
         for (int shape = 0; shape < (shapes ? atoi(shapes) : r.stream.device == SETT_CPU ? 1 : 10); shape++, draw_lengths(&p)) {
             describe(&p, said, sizeof said);
             launch x = make_launch(&p);
@@ -431,11 +448,11 @@ END_TEST
 /* Tiles of which no query sees a key follow each other fast: no warp of a group may be left behind. */
 START_TEST(tiles_without_keys)
 {
-    problem p = {.requests = 5, .heads = 2, .shared = 1, .rows = {70, 3, 260, 1, 64}};
+    problem p = {.requests = 5, .heads = 2, .shared = 1, .rows = {70, 3, 260, 1, 64}, .target = other(_i, 2)};
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_BF16, .d = _i % 2 ? 64 : 128, .ragged = 1, .lse = 1, .tuning.blocks = 1};
-    for (int order = 2; has_wgmma() && order < 40; order += 4) {
+    for (int order = 2; runs(p.target) && order < 40; order += 4) {
         in_order(order + _i % 2);
-        sett_kernel *k = compiled(sett_attention, &p.o);
+        sett_kernel *k = compiled_as(sett_attention, &p.o, p.target);
         launch x = make_launch(&p);
         launch_by(k, &x);
         check_launch(&x, &by_options);
@@ -505,6 +522,7 @@ static const struct own { sett_attention_functions f; right y; int flags; } own[
     {{.size = sizeof(sett_attention_functions), .bounds = of_document, .score = bent}, {in_document, is_bent}, 1},
     {{.size = sizeof(sett_attention_functions), .bounds = first_half, .predicate = every_third}, {is_third_of_half, NULL}, 0},
 };
+enum { OWN = sizeof own / sizeof *own };
 
 typedef struct with { sett_attention_options o; int own; } with;
 
@@ -517,19 +535,23 @@ static void with_own(sett_build *b, const void *user)
 START_TEST(functions_of_the_caller)
 {
     static const int shapes[][4] = {{1, 1, 100, 100}, {2, 1, 70, 300}, {1, 1, 300, 200}, {2, 1, 5, 0}};
-    for (int i = 0; has_wgmma() && i < 4; i++) {
+    const struct own *mine = &own[_i % OWN];
+    const char *target = other(_i, OWN);
+    for (int i = 0; runs(target) && i < 4; i++) {
         problem p = {.requests = shapes[i][0], .heads = 1, .shared = shapes[i][1], .gap = 8};
-        with w = {.own = _i, .o = {.size = sizeof w.o, .dtype = SETT_F16, .d = i % 2 ? 128 : 64, .lse = 1, .page = i % 2 ? 32 : 0, .ragged = i == 3, .causal = own[_i].flags == 2, .sinks = i == 2}};
+        with w = {.own = _i % OWN, .o = {.size = sizeof w.o, .dtype = SETT_F16, .d = i % 2 ? 128 : 64, .lse = 1, .page = i % 2 ? 32 : 0, .ragged = i == 3, .causal = mine->flags == 2, .sinks = i == 2}};
         for (int k = 0; k < p.requests; k++)
             p.rows[k] = shapes[i][2], p.keys[k] = shapes[i][3];
         p.o = w.o;
+        if (target)
+            ck_assert_msg(!sett_kernels_choose(sett_attention, &w.o, target, &err), "%s", err.text);
         describe(&p, said, sizeof said);
         const sett_compile_options co = {.size = sizeof co, .user = &w, .user_size = sizeof w};
         sett_kernel *k;
         ck_assert_msg(!sett_compile(r.e, with_own, &co, &k, &err), "%s", err.text);
         launch x = make_launch(&p);
         launch_by(k, &x);
-        check_launch(&x, &own[_i].y);
+        check_launch(&x, &mine->y);
         drop_launch(&x);
         sett_kernel_release(k);
     }
@@ -627,17 +649,19 @@ static const struct in_memory { int page, ragged, window, falls; int at; int32_t
     {0, 0, 1, 0, 0, 0, "window is 0: 1 or more"},
     {0, 0, 0, 1, 0, 0, ".bounds: from query 0 on they fall"},
 };
+enum { IN_MEMORY = sizeof in_memory / sizeof *in_memory };
 
 START_TEST(numbers_in_memory)
 {
-    const struct in_memory *y = &in_memory[_i];
-    problem p = {.requests = 2, .heads = 1, .shared = 1, .rows = {40, y->ragged ? 4 : 40}, .keys = {60, y->ragged || y->page ? 40 : 60}, .window = 0};
+    const struct in_memory *y = &in_memory[_i % IN_MEMORY];
+    problem p = {.target = other(_i, IN_MEMORY), .requests = 2, .heads = 1, .shared = 1, .rows = {40, y->ragged ? 4 : 40}, .keys = {60, y->ragged || y->page ? 40 : 60}, .window = 0};
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .page = y->page, .ragged = y->ragged, .window = y->window};
     const sett_compile_options co = {.size = sizeof co, .user = &p.o, .user_size = sizeof p.o};
     sett_kernel *k;
     sett_launch_arg arg[ARGS];
     if (r.stream.device != SETT_CPU)
         return; /* a GPU has no assertions if they are not asked for */
+    ck_assert_msg(!sett_kernels_choose(sett_attention, &p.o, p.target, &err), "%s", err.text);
     launch x = make_launch(&p);
     operand *of = *y->text == 'T' ? &x.table : *y->text == 'Q' ? &x.offsets : *y->text == 'K' && y->page ? &x.lengths : *y->text == 'K' ? &x.key_offsets : NULL;
     if (of)
@@ -651,18 +675,21 @@ START_TEST(numbers_in_memory)
 }
 END_TEST
 
-/* A ragged O may span more than 2^31 elements, though threads store to it. */
+/* A ragged O may span more than 2^31 elements, though threads store to it; and with cp.async pools, which they load. */
 START_TEST(far_rows)
 {
-    const sett_attention_options o = {.size = sizeof o, .dtype = SETT_BF16, .ragged = 1};
+    enum { FAR_ROWS = 1 << 20, FAR_PAGES = 1 << 16 };
+    const sett_attention_options o = {.size = sizeof o, .dtype = SETT_BF16, .ragged = 1, .page = _i ? 256 : 0};
     sett_kernel *k;
     sett_prepared *c;
     if (r.stream.device != SETT_CPU)
         return;
-    ck_assert_msg(!sett_kernels_compile(r.e, sett_attention, &o, "cpu", &k, &err), "%s", err.text);
+    k = compiled_as(sett_attention, &o, _i ? "sm_80" : NULL);
     void *any = (void *)(uintptr_t)4096; /* nothing is read before a run */
-    sett_buf q = sett_buf_nd(any, SETT_BF16, 3, (const int64_t[]){64, 1 << 20, 128}), kv = sett_buf_nd(any, SETT_BF16, 3, (const int64_t[]){8, 1 << 20, 128}), offsets = sett_buf_1d(any, SETT_I32, 9);
-    ck_assert_msg(!sett_prepared_make(k, SETT_CPU, &c, &err, &q, &kv, &kv, &q, &offsets, &offsets), "%s", err.text);
+    sett_buf q = sett_buf_nd(any, SETT_BF16, 3, (const int64_t[]){64, FAR_ROWS, 128}), kv = sett_buf_nd(any, SETT_BF16, 3, (const int64_t[]){8, FAR_ROWS, 128}), offsets = sett_buf_1d(any, SETT_I32, 9);
+    sett_buf pool = sett_buf_nd(any, SETT_BF16, 4, (const int64_t[]){FAR_PAGES, 8, 256, 128}), table = sett_buf_nd(any, SETT_I32, 2, (const int64_t[]){8, FAR_PAGES}), lengths = sett_buf_1d(any, SETT_I32, 8);
+    sett_status status = _i ? sett_prepared_make(k, SETT_CPU, &c, &err, &q, &pool, &pool, &q, &offsets, &table, &lengths) : sett_prepared_make(k, SETT_CPU, &c, &err, &q, &kv, &kv, &q, &offsets, &offsets);
+    ck_assert_msg(!status, "%s", err.text);
     sett_prepared_free(c);
     sett_kernel_release(k);
 }
@@ -697,16 +724,18 @@ static void copy_request(const launch *from, int i, launch *to, int j)
 }
 
 /* Requests of a ragged batch, each by itself and not ragged, with pages and without: all bits are the same. */
+enum { BITS = 6 };
 START_TEST(bits_of_a_request)
 {
     static const struct { int d, dv, causal, window, softcap; sett_dtype type; } kinds[] = {{64, 64, 0, 0, 0, SETT_BF16}, {128, 128, 1, 0, 0, SETT_BF16}, {192, 128, 0, 1, 0, SETT_BF16},
         {256, 256, 1, 1, 0, SETT_F16}, {96, 96, 1, 0, 1, SETT_BF16}, {128, 128, 1, 0, 0, SETT_F8E4M3FN}};
+    const char *target = other(_i, BITS);
     problem p = {.requests = 5, .heads = 2, .shared = 1, .window = 90, .cap = 2, .rows = {100, 0, 1, 130, 257}, .keys = {131, 50, 300, 128, 200}};
-    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = kinds[_i].type, .d = kinds[_i].d, .dv = kinds[_i].dv, .causal = kinds[_i].causal, .window = kinds[_i].window, .softcap = kinds[_i].softcap, .ragged = 1, .lse = 1};
-    if (!has_wgmma())
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = kinds[_i % BITS].type, .d = kinds[_i % BITS].d, .dv = kinds[_i % BITS].dv, .causal = kinds[_i % BITS].causal, .window = kinds[_i % BITS].window, .softcap = kinds[_i % BITS].softcap, .ragged = 1, .lse = 1};
+    if (!runs(target) || (target && kinds[_i % BITS].type == SETT_F8E4M3FN))
         return;
     launch all = make_launch(&p);
-    sett_kernel *k = compiled(sett_attention, &p.o);
+    sett_kernel *k = compiled_as(sett_attention, &p.o, target);
     launch_by(k, &all);
     sett_kernel_release(k);
     fetch(&all.out), fetch(&all.lse);
@@ -719,7 +748,7 @@ START_TEST(bits_of_a_request)
             launch x = make_launch(&one);
             copy_request(&all, i, &x, 0);
             send(&x.q), send(&x.k), send(&x.v);
-            k = compiled(sett_attention, &one.o);
+            k = compiled_as(sett_attention, &one.o, target);
             launch_by(k, &x);
             sett_kernel_release(k);
             fetch(&x.out), fetch(&x.lse);
@@ -743,13 +772,13 @@ Suite *attention_suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, set_up, tear_down);
-    tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
-    tcase_add_loop_test(t, tiles_without_keys, 0, 2);
-    tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
+    tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS + OTHER_TESTS);
+    tcase_add_loop_test(t, tiles_without_keys, 0, 4);
+    tcase_add_loop_test(t, functions_of_the_caller, 0, 2 * OWN);
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
-    tcase_add_test(t, far_rows);
-    tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
-    tcase_add_loop_test(t, bits_of_a_request, 0, 6);
+    tcase_add_loop_test(t, far_rows, 0, 2);
+    tcase_add_loop_test(t, numbers_in_memory, 0, 2 * IN_MEMORY);
+    tcase_add_loop_test(t, bits_of_a_request, 0, 2 * BITS);
     suite_add_tcase(s, t);
     return s;
 }

@@ -13,7 +13,22 @@ typedef struct problem {
     int number[MOST_REQUESTS], keys[MOST_REQUESTS], prefix[MOST_REQUESTS]; /* number: the request's data */
     int window, by_rows, spare, one_scale; /* by_rows: heads stand beside each other, not rows; spare: keys behind the longest; one_scale: of all heads */
     double cap, scale;
+    const char *target; /* that the kernel is chosen for; NULL: the device's own */
 } problem;
+
+static const char *const others[] = {"sm_80", "sm_89", "sm_120a"}; /* by cp.async */
+enum { OTHERS = sizeof others / sizeof *others };
+
+/* Of a test that runs for the device's own target, and then so often again for the others: which one. */
+static const char *other(int i, int own)
+{
+    return i < own ? NULL : others[i % OTHERS];
+}
+
+static bool runs(const char *target)
+{
+    return target || has_wgmma();
+}
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------- */
 static double mixed(uint64_t x) /* [-1, 1) */
@@ -276,8 +291,8 @@ static void check_launch(launch *y)
 static void describe(const problem *p)
 {
     const sett_attention_decode_options *o = &p->o;
-    int at = snprintf(said, sizeof said, "%s d=%d rows=%d kv=%s scaled=%d lengths=%d page=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d scale=%d sinks=%d lse=%d split=%d blocks=%d, %d requests, heads %d/%d, %d queries, window %d, by_rows %d, keys",
-        sett_dtype_name(o->dtype), o->d, o->rows, o->kv ? sett_dtype_name(o->kv) : "dtype", o->scaled, o->lengths, o->page, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->scale, o->sinks, o->lse, o->tuning.split, o->tuning.blocks, p->requests, p->heads, p->shared, p->queries, p->window, p->by_rows);
+    int at = snprintf(said, sizeof said, "%s %s d=%d rows=%d kv=%s scaled=%d lengths=%d page=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d scale=%d sinks=%d lse=%d split=%d blocks=%d, %d requests, heads %d/%d, %d queries, window %d, by_rows %d, keys",
+        p->target ? p->target : "", sett_dtype_name(o->dtype), o->d, o->rows, o->kv ? sett_dtype_name(o->kv) : "dtype", o->scaled, o->lengths, o->page, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->scale, o->sinks, o->lse, o->tuning.split, o->tuning.blocks, p->requests, p->heads, p->shared, p->queries, p->window, p->by_rows);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(said + at, sizeof said - (size_t)at, " %d", p->keys[i]);
 }
@@ -289,7 +304,7 @@ static int random_length(int page)
     return page && !random_int(0, 2) ? n / page * page + random_int(0, 1) : n; /* at an edge of a page */
 }
 
-static problem random_problem(void)
+static problem random_problem(const char *target)
 {
     static const int heads_of[] = {64, 128, 128, 256}, pages[] = {16, 32, 48, 64, 128, 256}, groups[] = {1, 2, 4, 5, 8}, queries[] = {1, 1, 1, 2, 4, 8};
     const int mask = random_int(0, 5), score = random_int(0, 3), source = random_int(0, 2);
@@ -297,8 +312,9 @@ static problem random_problem(void)
     p.heads = p.shared * groups[random_int(0, 4)], p.spare = source == 1 ? random_int(0, 40) : 0;
     p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = heads_of[random_int(0, 3)], .lengths = source == 1, .page = source == 2 ? pages[random_int(0, 5)] : 0,
         .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4, .softcap = score == 1, .alibi = score == 2, .scale = !random_int(0, 2), .sinks = !random_int(0, 2), .lse = random_int(0, 1)};
-    p.o.rows = random_int(0, 1) ? 0 : 16 << random_int(0, 2);
-    p.o.kv = random_int(0, 2) ? 0 : SETT_F8E4M3FN, p.o.scaled = p.o.kv && random_int(0, 2), p.one_scale = random_int(0, 1);
+    p.target = target;
+    p.o.rows = random_int(0, 1) ? 0 : 16 << random_int(0, target && p.o.d == 256 ? 1 : 2);
+    p.o.kv = target || random_int(0, 2) ? 0 : SETT_F8E4M3FN, p.o.scaled = p.o.kv && random_int(0, 2), p.one_scale = random_int(0, 1);
     p.o.tuning.split = random_int(0, 3) ? 256 : 0, p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.exact = !random_int(0, 3);
     for (int i = 0; i < p.requests; i++) {
         p.number[i] = i, p.prefix[i] = random_length(0);
@@ -313,7 +329,7 @@ enum { RANDOM = 4 };
 #else
 enum { RANDOM = 10 /* of each test of the loop */ };
 #endif
-enum { RANDOM_TESTS = 8 };
+enum { RANDOM_TESTS = 8, OTHER_TESTS = 6 /* of other targets, behind these */ };
 
 /* The CPU engine does what goes on in the background at once, late, or in a random order. */
 static void in_order(int number)
@@ -333,10 +349,10 @@ START_TEST(random_problems)
     in_order(_i);
     const char *more = getenv("ATTENTION_SEED");
     r.seed = 91 + (unsigned)_i * 1000 + (more ? (unsigned)atoi(more) * 100000 : 0);
-    for (int i = 0; has_wgmma() && i < RANDOM; i++) {
-        const problem p = random_problem();
+    for (int i = 0; runs(other(_i, RANDOM_TESTS)) && i < RANDOM; i++) {
+        const problem p = random_problem(other(_i, RANDOM_TESTS));
         describe(&p);
-        sett_kernel *k = compiled(sett_attention_decode, &p.o);
+        sett_kernel *k = compiled_as(sett_attention_decode, &p.o, p.target);
         launch y = make_launch(&p);
         run_launch(k, &y);
         check_launch(&y);
@@ -349,12 +365,12 @@ END_TEST
 /* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
 START_TEST(many_splits)
 {
-    const problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
+    const problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .target = other(_i, 1), .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
         .keys = {1100, 512, 529}};
-    if (!has_wgmma())
+    if (!runs(p.target))
         return;
     describe(&p);
-    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    sett_kernel *k = compiled_as(sett_attention_decode, &p.o, p.target);
     launch y = make_launch(&p);
     for (int i = 0; i < 2; i++) {
         run_launch(k, &y);
@@ -367,16 +383,18 @@ END_TEST
 
 /* ---- bits ---------------------------------------------------------------------------------------------------------------- */
 /* Requests of a batch, each by itself, with pages and without, by one block and by many: all bits are the same. */
+enum { BITS = 4 };
 START_TEST(bits_of_a_request)
 {
     static const struct { int d, rows, causal, window, queries; sett_dtype kv; } kinds[] = {{128, 0, 0, 0, 1, 0}, {64, 32, 1, 0, 5, 0}, {256, 0, 1, 1, 2, 0}, {128, 64, 1, 0, 3, SETT_F8E4M3FN}};
     static const struct { int lengths, page, blocks, by_rows; } ways[] = {{0, 0, 1, 0}, {1, 0, 7, 1}, {0, 16, 0, 0}, {0, 64, 2, 1}, {0, 256, 3, 0}};
-    problem all = {.requests = 5, .heads = 8, .shared = 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
-    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
-    if (!has_wgmma())
+    const char *target = other(_i, BITS);
+    problem all = {.requests = 5, .heads = 8, .shared = 2, .queries = kinds[_i % BITS].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
+    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i % BITS].d, .rows = kinds[_i % BITS].rows, .kv = kinds[_i % BITS].kv, .scaled = kinds[_i % BITS].kv != 0, .causal = kinds[_i % BITS].causal, .window = kinds[_i % BITS].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
+    if (!runs(target) || (target && all.o.kv))
         return;
     describe(&all);
-    sett_kernel *k = compiled(sett_attention_decode, &all.o);
+    sett_kernel *k = compiled_as(sett_attention_decode, &all.o, target);
     launch y = make_launch(&all);
     run_launch(k, &y);
     sett_kernel_release(k);
@@ -387,7 +405,7 @@ START_TEST(bits_of_a_request)
             one.o.lengths = ways[way].lengths, one.o.page = ways[way].page, one.o.tuning.blocks = ways[way].blocks;
             if (!one.keys[0] && !one.o.lengths && !one.o.page)
                 continue; /* a tensor map has no extent of 0 */
-            k = compiled(sett_attention_decode, &one.o);
+            k = compiled_as(sett_attention_decode, &one.o, target);
             launch z = make_launch(&one);
             run_launch(k, &z);
             sett_kernel_release(k);
@@ -431,7 +449,7 @@ START_TEST(extreme_options)
         if (a < FIRST || b < a)
             continue;
         u.word[a] = ends[pair / ENDS % ENDS], u.word[b] = ends[pair % ENDS];
-        const sett_status s = sett_kernels_choose(sett_attention_decode, &u.o, NULL, &err);
+        const sett_status s = sett_kernels_choose(sett_attention_decode, &u.o, pair % 3 ? NULL : "sm_89", &err);
         ck_assert_msg(s == SETT_OK || s == SETT_E_ARGUMENT, "options %d and %d: %s", a, b, err.text);
     }
 }
@@ -457,13 +475,14 @@ static const struct in_memory { int page, window, box, at; int32_t is; const cha
     {0, 1, -1, 0, 0, "window is 0: 1 or more"},
 };
 
+enum { IN_MEMORY = sizeof in_memory / sizeof *in_memory };
 START_TEST(memory_that_cannot_be)
 {
-    const struct in_memory *x = &in_memory[_i];
+    const struct in_memory *x = &in_memory[_i % IN_MEMORY];
     problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .page = x->page, .window = x->window}, .requests = 2, .heads = 2, .shared = 1, .queries = 1, .number = {0, 1}, .keys = {70, 70}};
     if (r.stream.device != SETT_CPU)
         return; /* a GPU has no assertions if they are not asked for */
-    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    sett_kernel *k = compiled_as(sett_attention_decode, &p.o, other(_i, IN_MEMORY));
     launch y = make_launch(&p);
     if (x->box >= 0) {
         ((int32_t *)y.x[x->box].host)[x->at] = x->is;
@@ -498,12 +517,12 @@ Suite *attention_decode_suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, set_up, tear_down);
-    tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
-    tcase_add_test(t, many_splits);
-    tcase_add_loop_test(t, bits_of_a_request, 0, 4);
+    tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS + OTHER_TESTS);
+    tcase_add_loop_test(t, many_splits, 0, 2);
+    tcase_add_loop_test(t, bits_of_a_request, 0, 2 * BITS);
     tcase_add_test(t, extreme_options);
     tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
-    tcase_add_loop_test(t, memory_that_cannot_be, 0, (int)(sizeof in_memory / sizeof *in_memory));
+    tcase_add_loop_test(t, memory_that_cannot_be, 0, 2 * IN_MEMORY);
     tcase_add_test(t, the_workspace);
     suite_add_tcase(s, t);
     return s;

@@ -421,31 +421,6 @@ START_TEST(pointers_at_the_launch)
 END_TEST
 
 /* ---- targets ------------------------------------------------------------------------------------------------------------- */
-/* It assembles, keeps all in registers, and what has no such instruction is told by name. */
-static void check_target(sett_engine *e, const sett_gemm_mma_options *o, const char *target, const char *holds)
-{
-    sett_gemm_mma_options chosen = *o;
-    chosen.size = sizeof chosen;
-    ck_assert_msg(!sett_kernels_choose(sett_gemm_mma, &chosen, target, &err), "%s", err.text);
-    sett_compile_options co = {.size = sizeof co, .target = target, .user = &chosen};
-    sett_kernel_info info = {.size = sizeof info};
-    sett_kernel *k;
-    sett_status s = sett_compile(e, sett_gemm_mma, &co, &k, &err);
-    if (s == SETT_E_NO_COMPILER) /* the plug-in was not built */
-        return;
-    if (!holds) {
-        ck_assert_int_eq(s, SETT_E_TARGET);
-        ck_assert_msg(strstr(err.text, target) != NULL, "%s", err.text);
-        return;
-    }
-    co.ptx_only = s == SETT_E_NO_ASSEMBLER;
-    s = co.ptx_only ? sett_compile(e, sett_gemm_mma, &co, &k, &err) : s;
-    ck_assert_msg(!s, "%s: %s", target, err.text);
-    ck_assert(!sett_kernel_query(k, &info));
-    ck_assert_msg(strstr(info.ptx, holds) && !strstr(info.ptx, ".local"), "no %s, or local memory, for %s", holds, target);
-    sett_kernel_release(k);
-}
-
 static const struct {
     sett_gemm_mma_options o;
     const char *holds;
@@ -469,8 +444,10 @@ START_TEST(targets)
     if (r.stream.device != SETT_CPU) /* it needs none, and assembles some 30 kernels */
         return;
     ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    sett_gemm_mma_options o = lowered[_i].o;
+    o.size = sizeof o;
     for (int i = 0; i < 5; i++)
-        check_target(e, &lowered[_i].o, all[i], i < 1 + lowered[_i].from_89 ? NULL : lowered[_i].holds);
+        check_target(e, sett_gemm_mma, &o, all[i], i < 1 + lowered[_i].from_89 ? NULL : lowered[_i].holds);
     sett_engine_close(e);
 }
 END_TEST

@@ -413,13 +413,11 @@ START_TEST(other_targets)
 {
     static const char *const targets[] = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100a", "sm_120a"};
     const sett_gemm_wgmma_options g = {.size = sizeof g, .dtype = SETT_BF16};
-    const sett_attention_options a = {.size = sizeof a, .dtype = SETT_BF16};
     sett_error why = {0};
     sett_kernel *k;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         ck_assert_int_eq(sett_kernels_compile(r.e, sett_gemm_wgmma, &g, targets[i], &k, &why), SETT_E_TARGET);
         ck_assert_msg(!k && strstr(why.text, "sett_kernels_compile: gemm_wgmma: it needs sm_90a, the target is ") == why.text, "%s", why.text);
-        ck_assert_int_eq(sett_kernels_compile(r.e, sett_attention, &a, targets[i], &k, &why), SETT_E_TARGET);
     }
 }
 END_TEST

@@ -594,9 +594,9 @@ START_TEST(needs)
     ck_assert_int_eq(sett_kernels_workspace(nothing, &none, NULL, &bytes, &err), SETT_E_ARGUMENT);
     const sett_family *f;
     for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
-        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention || f->body == sett_attention_decode;
+        const bool ampere = f->body == sett_gemm_mma || f->body == sett_gemm_mixed || f->body == sett_attention || f->body == sett_attention_decode;
         const char *least = sett_kernels_least_target(f->body);
-        const char *want = hopper ? "sm_90a" : f->body == sett_gemm_mma || f->body == sett_gemm_mixed ? "sm_80" : NULL;
+        const char *want = f->body == sett_gemm_wgmma ? "sm_90a" : ampere ? "sm_80" : NULL;
         ck_assert_msg(want ? least && !strcmp(least, want) : !least, "%s", f->name);
     }
     ck_assert_ptr_null(sett_kernels_least_target(nothing));

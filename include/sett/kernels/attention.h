@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* O = softmax(score(Q K^T / sqrt(d))) V by the tensor cores of sm_90a, forward. Arguments: Q (B,H,M,d),
+/* O = softmax(score(Q K^T / sqrt(d))) V by tensor cores, forward. Arguments: Q (B,H,M,d),
  * K (B,HK,N,d), V (B,HK,N,dv), O (B,H,M,dv), then those of the options below, in the order of this list. HK
  * divides H: each H / HK heads of Q, one behind the other, share one of K and V (grouped queries; HK = 1: all
  * do). The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols
@@ -48,13 +48,18 @@ extern "C" {
  * The bits of a query depend on its own request and the options alone: not on the other requests, nor on
  * where its pages are, or whether it has any.
  * dtype, of Q, K and V: f16, bf16; f8E4M3FN with d of 64, 128 or 256. Then weights are rounded to it, and
- * multiplied by 256 before. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+ * multiplied by 256 before.
+ * Targets: sm_90a, by wgmma and TMA; from sm_80 on by mma.sync and cp.async, f16 and bf16 alone. A body of
+ * the caller's learns of its target by the options: sett_kernels_choose fills in .tuning.arch for it. Older
+ * ones: SETT_E_TARGET. */
 typedef struct sett_attention_tuning {
-    int rows;   /* queries of a tile: 64, 128 or 192 */
+    int rows;   /* queries of a tile: 64, 128 or 192; with .arch 80 a multiple of 16 up to 128 */
     int keys;   /* keys of a tile, a multiple of 16. The bits of results depend on it */
     int stages; /* tiles of K, and of V, that are loaded ahead */
-    int blocks; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once, or, of
-                 * .causal and .window without .dynamic, one for each tile */
+    int blocks; /* at most so many stay, and take tile after tile; 0: as many as the device has
+                 * multiprocessors, or, of .causal and .window without .dynamic, one for each tile */
+    int arch;   /* 90: by wgmma and TMA; 80: by mma.sync and cp.async; 0: what the target has */
+    int reserved;
 } sett_attention_tuning;
 typedef struct sett_attention_options {
     size_t size;
@@ -106,13 +111,15 @@ SETT_API extern const sett_family sett_attention_family;
  * host, and none compiles.
  * The bits of a query depend on its own request and the options alone, as splits have a fixed number of keys:
  * not on the batch, nor on pages, nor on how many blocks there are.
- * dtype: f16, bf16. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+ * dtype: f16, bf16. Targets as of sett_attention; .kv f8E4M3FN on sm_90a and the CPU engine alone. */
 typedef struct sett_attention_decode_tuning {
     int split;  /* keys of a split, a multiple of .keys. The bits of results depend on it, .keys and .warps */
     int keys;   /* keys of a tile, a multiple of 16 times the warps that share rows */
     int stages; /* tiles of K and V that are loaded ahead */
     int warps;  /* warps that multiply, 1 to 8: each 16 rows and some keys of a tile */
-    int blocks; /* at most so many stay, and take split after split; 0: as many as an H200 runs at once */
+    int blocks; /* at most so many stay, and take split after split; 0: as many as the device runs at once */
+    int arch;   /* 90: K and V by TMA; 80: by cp.async; 0: what the target has */
+    int reserved;
 } sett_attention_decode_tuning;
 typedef struct sett_attention_decode_options {
     size_t size;
