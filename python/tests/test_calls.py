@@ -92,6 +92,14 @@ class Arguments(Case):
         want = weights / weights.sum(axis=3, keepdims=True) @ v
         self.assertLess(abs(out.transpose(0, 2, 1, 3) - want).max(), 2e-3)
 
+    def test_attention_for_other_targets(self):
+        for family in sett.kernels.attention, sett.kernels.attention_decode:
+            for target in "sm_80", "sm_89", "sm_120a":
+                ptx = engine().compile(family, target=target, ptx_only=True, dtype="bf16", d=64).info["ptx"]
+                self.assertIn("cp.async", ptx)
+            with self.refused(Status.E_ARGUMENT, "is f8E4M3FN: on sm_90a alone, and not with .arch 80"):
+                engine().compile(family, target="sm_80", **({"dtype": "f8E4M3FN"} if family is sett.kernels.attention else {"dtype": "bf16", "kv": "f8E4M3FN"}))
+
     def test_attention_of_requests_and_pages(self):
         rng, heads, d, page, rows, keys = np.random.default_rng(4), 2, 64, 16, (3, 0, 20), (5, 7, 40)
         q, pool = rng.standard_normal((sum(rows), heads, d)).astype("f2"), rng.standard_normal((2, 9, 1, page, d)).astype("f2")
