@@ -142,15 +142,14 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
 attention_operand sett__attention_ring(sett_build *b, const sett_attention_options *o, sett_tensor *from, int columns, bool across)
 {
     const int keys = o->tuning.keys, box = sett__attention_box(o), n = o->tuning.stages;
-    attention_operand x = {.all = from, .columns = columns, .across = across};
-    x.ring = sett_make_smem_tensor(b, o->dtype, across ? sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, keys, n) : sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
-    if (!by_tma(o))
-        return x;
-    if (across) {
-        sett_tensor *turned = sett_rank(from) == 3 ? sett_select(from, 1, 0, 2) : sett_select(from, 1, 0, 2, 3);
-        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, box), .tile = T(columns, box));
-    } else {
-        x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns));
+    sett_tensor *turned = !across ? from : sett_rank(from) == 3 ? sett_select(from, 1, 0, 2) : sett_select(from, 1, 0, 2, 3);
+    attention_operand x = {.all = turned, .columns = columns, .across = across};
+    const sett_arg tile = across ? T(columns, box) : T(box, columns);
+    const sett_major major = across ? SETT_MN_MAJOR : SETT_K_MAJOR;
+    x.ring = sett_make_smem_tensor(b, o->dtype, across ? sett_smem_layout(b, o->dtype, major, columns, keys, n) : sett_smem_layout(b, o->dtype, major, keys, columns, n), 1024);
+    if (by_tma(o)) {
+        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, major, tile), .tile = tile);
+        x.all = sett_tma_tensor(x.map);
     }
     return x;
 }

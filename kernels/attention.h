@@ -26,7 +26,7 @@ enum { ATTENTION_WORK_INTS = offsetof(attention_work, shared) / sizeof(sett_val 
 
 typedef struct attention_parts attention_parts;
 
-/* K, or V: its map or, of cp.async, all of it, (keys,columns,heads ...); its stages in shared memory, and which of their modes are keys. */
+/* K, or V: its map, all of it as that or as memory has it, its stages in shared memory, and which of the modes of both are keys. */
 typedef struct attention_operand {
     sett_tma *map;
     sett_tensor *all, *ring;
@@ -43,10 +43,8 @@ typedef struct attention_source {
     sett_val *(*keys)(const attention_parts *, sett_val *request);
     /* The first of them, among all of K; NULL: it is asked for none. */
     sett_val *(*first_key)(const attention_parts *, sett_val *request);
-    /* Copies a tile of keys to a stage that was acquired, by TMA. */
-    void (*load)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *);
-    /* Where keys from `first` on lie, as many as stand beside each other in a page: (keys,columns). */
-    sett_tensor *(*rows)(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *first);
+    /* (keys,columns), or (columns,keys), from the first of a request, or of a page of it. */
+    sett_tensor *(*of)(const attention_operand *, const attention_work *, sett_val *page);
 } attention_source;
 extern const attention_source sett__attention_in_order, sett__attention_with_lengths, sett__attention_ragged, sett__attention_paged;
 

@@ -27,20 +27,13 @@ static sett_val *same_keys(const attention_parts *t, sett_val *request)
     return t->N;
 }
 
-static void load_in_order(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+static sett_tensor *of_batch(const attention_operand *x, const attention_work *w, sett_val *page)
 {
-    (void)b;
-    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, w->request);
-    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile)), stage_of(x, to), sett_pipeline_barrier(to));
+    (void)page;
+    return sett_slice(x->all, ALL, ALL, w->shared, w->request);
 }
 
-static sett_tensor *rows_in_order(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first)
-{
-    (void)b, (void)t;
-    return sett_domain_offset(sett_slice(x->all, ALL, ALL, w->shared, w->request), first, 0);
-}
-
-const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order, rows_in_order};
+const attention_source sett__attention_in_order = {no_params, same_keys, NULL, of_batch};
 
 static void offset_params(sett_build *b, attention_parts *t)
 {
@@ -57,22 +50,14 @@ static sett_val *first_of(const attention_parts *t, sett_val *request)
     return sett_at(t->key_offsets, request);
 }
 
-static void load_ragged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+static sett_tensor *of_request(const attention_operand *x, const attention_work *w, sett_val *page)
 {
-    (void)b;
-    sett_val *first = sett_add(w->first_key, sett_mul(tile, t->o->tuning.keys));
-    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared);
-    rows = x->across ? sett_domain_offset(rows, 0, first) : sett_domain_offset(rows, first, 0);
-    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0)), stage_of(x, to), sett_pipeline_barrier(to));
+    (void)page;
+    sett_tensor *keys = sett_slice(x->all, ALL, ALL, w->shared);
+    return x->across ? sett_domain_offset(keys, 0, w->first_key) : sett_domain_offset(keys, w->first_key, 0);
 }
 
-static sett_tensor *rows_ragged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first)
-{
-    (void)b, (void)t;
-    return sett_domain_offset(sett_slice(x->all, ALL, ALL, w->shared), sett_add(w->first_key, first), 0);
-}
-
-const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged, rows_ragged};
+const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, of_request};
 
 static void length_params(sett_build *b, attention_parts *t)
 {
@@ -91,51 +76,14 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
     return sett_at(t->lengths, request);
 }
 
-const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, load_in_order, rows_in_order};
+const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, of_batch};
 
-static void check_page(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *first, sett_val *number)
+static sett_tensor *of_page(const attention_operand *x, const attention_work *w, sett_val *page)
 {
-    sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), number, t->pool);
+    return sett_slice(x->all, ALL, ALL, w->shared, page);
 }
 
-/* Box i of a tile, which lies in one page. */
-static void load_box(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *number, sett_val *i, sett_pipeline_state *to)
-{
-    const int page = t->o->page, box = sett__attention_box(t->o);
-    check_page(b, t, w, first, number);
-    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
-    sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
-}
-
-/* Boxes behind the last key are not loaded, nor is their place in the table read. Some places are read at once, before the first box waits. */
-static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
-{
-    const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), all = keys / box, together = all < TOGETHER ? all : TOGETHER;
-    sett_val *begin = sett_mul(tile, keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), keys), box - 1), box);
-    sett_tensor *table = sett_slice(t->table, w->request, ALL);
-    sett_for (b, from, 0, inside, together) {
-        sett_val *first[TOGETHER], *number[TOGETHER], *i[TOGETHER];
-        for (int j = 0; j < together; j++) {
-            i[j] = sett_add(from, j), first[j] = sett_add(begin, sett_mul(i[j], box));
-            number[j] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first[j], t->o->page))), .pred = sett_lt(i[j], inside)), 0);
-        }
-        for (int j = 0; j < together; j++)
-            sett_if (b, sett_lt(i[j], inside))
-                load_box(b, t, x, w, first[j], number[j], i[j], to);
-    }
-}
-
-/* Behind the last key no place of the table is read. */
-static sett_tensor *rows_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first)
-{
-    const int page = t->o->page;
-    sett_val *in = sett_lt(first, w->keys), *number = sett_element(sett_load(sett_local_tile(sett_slice(t->table, w->request, ALL), T1(1), T1(sett_floordiv(first, page))), .pred = in), 0);
-    sett_if (b, in)
-        check_page(b, t, w, first, number);
-    return sett_domain_offset(sett_slice(x->all, ALL, ALL, w->shared, number), sett_mod(first, page), 0);
-}
-
-const attention_source sett__attention_paged = {page_params, keys_told, NULL, load_paged, rows_paged};
+const attention_source sett__attention_paged = {page_params, keys_told, NULL, of_page};
 
 /* The largest that fills pages and tiles alike. */
 int sett__attention_box(const sett_attention_options *o)
@@ -157,28 +105,55 @@ static sett_val *bytes_of(sett_build *b, const attention_parts *t, const attenti
     return sett_mul(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, sett_mul(tile, keys)), keys), box - 1), box), bytes);
 }
 
-/* Some rows of (rows,columns) to shared memory, by a warp; of those from `inside` on zeros. They are few, as offsets of each take registers. */
+/* ROWS rows of (rows,columns) to shared memory, by a warp; of those from `inside` on zeros. More would take registers for their places. */
 static void copy_rows(sett_build *b, const attention_parts *t, sett_tensor *from, sett_tensor *to, int columns, sett_val *inside)
 {
     sett_tiled_copy *copy = sett_make_tiled_copy_tv(sett_copy_async(b, t->o->dtype, 128), sett_make_layout(b, T(8, 4), T(4, 1)), sett_make_layout(b, T(1, PART)));
     sett_thr_copy *mine = sett_get_slice(copy, t->lane);
     sett_val *in = sett_elem_less(sett_partition_S(mine, sett_identity_tensor(b, ROWS, columns)), sett_tuple(b, inside, ALL));
-    sett_copy(copy, sett_partition_S(mine, sett_local_tile(from, T(ROWS, columns), T(0, 0))), sett_partition_D(mine, to), .pred = in, .zfill = true);
+    sett_copy(copy, sett_partition_S(mine, from), sett_partition_D(mine, to), .pred = in, .zfill = true);
 }
 
-static void copy_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+/* Piece i of a tile, n keys from `first` on, which lie in one page. */
+static void load_piece(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *page, sett_arg i, int n, sett_pipeline_state *to)
 {
-    sett_tensor *stage = x->across ? sett_select(stage_of(x, put), 1, 0) : stage_of(x, put);
-    sett_for (b, i, 0, t->o->tuning.keys / ROWS, 1) {
-        sett_val *first = sett_add(sett_mul(tile, t->o->tuning.keys), sett_mul(i, ROWS));
-        copy_rows(b, t, t->source->rows(b, t, x, w, first), sett_local_tile(stage, T(ROWS, x->columns), T(i, 0)), x->columns, sett_sub(w->keys, first));
+    if (page)
+        sett_assert(b, sett_or(sett_ge(first, w->keys), sett_and(sett_ge(page, 0), sett_lt(page, t->pool))), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), page, t->pool);
+    sett_val *at = sett_floordiv(page ? sett_mod(first, t->o->page) : first, n);
+    sett_tensor *from = keys_at(x, t->source->of(x, w, page), n, SETT_A(at)), *piece = keys_at(x, stage_of(x, to), n, i);
+    if (by_tma(t->o))
+        sett_tma_load(x->map, from, piece, sett_pipeline_barrier(to));
+    else
+        copy_rows(b, t, x->across ? sett_select(from, 1, 0) : from, x->across ? sett_select(piece, 1, 0) : piece, x->columns, sett_sub(w->keys, first));
+}
+
+/* Boxes behind the last key are not loaded, nor is a place in the table read there. Some places are read at once, before the first box waits. */
+static void load_tile(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+{
+    const bool tma = by_tma(t->o), paged = t->o->page;
+    const int keys = t->o->tuning.keys, n = tma ? sett__attention_box(t->o) : ROWS, all = keys / n, together = !tma ? 1 : all < TOGETHER ? all : TOGETHER;
+    sett_val *begin = sett_mul(tile, keys);
+    if (n == keys && !paged) {
+        load_piece(b, t, x, w, begin, NULL, SETT_A(0), n, to);
+        return;
+    }
+    const sett_arg pieces = tma ? SETT_A(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), keys), n - 1), n)) : SETT_A(all);
+    sett_for (b, from, 0, pieces, together) {
+        sett_val *first[TOGETHER], *page[TOGETHER] = {NULL}, *i[TOGETHER];
+        for (int j = 0; j < together; j++) {
+            i[j] = sett_add(from, j), first[j] = sett_add(begin, sett_mul(i[j], n));
+            if (paged)
+                page[j] = sett_element(sett_load(sett_local_tile(sett_slice(t->table, w->request, ALL), T1(1), T1(sett_floordiv(first[j], t->o->page))), .pred = sett_lt(first[j], w->keys)), 0);
+        }
+        for (int j = 0; j < together; j++)
+            sett_if (b, sett_lt(i[j], pieces))
+                load_piece(b, t, x, w, first[j], page[j], SETT_A(i[j]), n, to);
     }
 }
 
 void sett__attention_load(sett_build *b, const attention_parts *t, const attention_operand *const *x, int n, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
 {
-    const bool tma = by_tma(t->o);
-    if (tma) {
+    if (by_tma(t->o)) {
         sett_val *bytes = bytes_of(b, t, x[0], w, tile);
         for (int i = 1; i < n; i++)
             bytes = sett_add(bytes, bytes_of(b, t, x[i], w, tile));
@@ -186,7 +161,7 @@ void sett__attention_load(sett_build *b, const attention_parts *t, const attenti
     } else
         sett_producer_acquire(put);
     for (int i = 0; i < n; i++)
-        (tma ? t->source->load : copy_keys)(b, t, x[i], w, tile, put);
+        load_tile(b, t, x[i], w, tile, put);
     sett_producer_commit(put);
     sett_pipeline_advance(put);
 }
@@ -353,7 +328,7 @@ static void load_query(sett_build *b, const attention_parts *t, const attention_
     else
         sett_for (b, i, 0, o->tuning.rows / ROWS, 1) {
             sett_val *first = sett_mul(i, ROWS);
-            copy_rows(b, t, sett_domain_offset(rows, first, 0), sett_local_tile(t->q, T(ROWS, o->d), T(i, 0)), o->d, sett_sub(sett_sub(w->rows, w->row), first));
+            copy_rows(b, t, sett_local_tile(rows, T(ROWS, o->d), T(i, 0)), sett_local_tile(t->q, T(ROWS, o->d), T(i, 0)), o->d, sett_sub(sett_sub(w->rows, w->row), first));
         }
     sett_producer_commit(put);
     sett_pipeline_advance(put);
