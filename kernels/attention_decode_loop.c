@@ -204,18 +204,6 @@ static void leave(sett_build *b, const warp *f)
         }
 }
 
-static sett_val *take(const decode_parts *x, sett_pipeline_state *get, decode_work *w)
-{
-    sett_consumer_wait(get);
-    sett_tensor *slot = sett_slice(x->t.slots, ALL, sett_pipeline_stage(get));
-    for (int i = 0; i < DECODE_WORK_INTS; i++)
-        ((sett_val **)w)[i] = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, DECODE_WORK_INTS)), 0);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
-    return is_work;
-}
-
 void sett__decode_consume(sett_build *b, const decode_parts *x)
 {
     decode_work w;
@@ -226,7 +214,7 @@ void sett__decode_consume(sett_build *b, const decode_parts *x)
     make(b, &f);
     make_scores(b, &f);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = take(x, work, &w);
+        sett_val *is_work = sett__decode_take(x, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
             f.of = (attention_work){.row = sett_add(w.row, f.row), .head = sett_mul(w.head, x->group.divisor), .request = w.request, .rows = x->t.M, .keys = w.keys};

@@ -141,7 +141,7 @@ void sett__attention_clear_tail(sett_build *b, const attention_parts *t, const a
     const int keys = t->o->tuning.keys, threads = groups_of(t->o) * GROUP, parts = t->v.columns / PART;
     sett_val *first = sett_sub(w->keys, sett_mul(tile, keys));
     sett_tensor *v = sett_slice(t->v.ring, ALL, ALL, stage);
-    if ((!t->o->ragged && !t->o->page) || is_f8(t->o))
+    if ((!t->key_offsets && !t->lengths) || is_f8(t->o))
         return; /* boxes read zeros there, or the warps that turn V have made some */
     sett_if (b, sett_lt(first, keys)) {
         sett_for (b, i, sett_thread_idx(b, 0), sett_mul(sett_sub(keys, first), parts), threads)

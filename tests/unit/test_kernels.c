@@ -594,7 +594,7 @@ START_TEST(needs)
     ck_assert_int_eq(sett_kernels_workspace(nothing, &none, NULL, &bytes, &err), SETT_E_ARGUMENT);
     const sett_family *f;
     for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
-        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention || f->body == sett_attention_decode;
+        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention || f->body == sett_attention_decode || f->body == sett_attention_mla;
         const char *least = sett_kernels_least_target(f->body);
         const char *want = hopper ? "sm_90a" : f->body == sett_gemm_mma || f->body == sett_gemm_mixed ? "sm_80" : NULL;
         ck_assert_msg(want ? least && !strcmp(least, want) : !least, "%s", f->name);
