@@ -461,20 +461,49 @@ static const struct refused { sett_attention_decode_options o; const char *text;
     {{.dtype = SETT_BF16, .tuning = {.warps = 9}}, ".warps is 9: from 1 to 8"},
 };
 
+static const struct refused_mla { sett_attention_mla_options o; const char *text; } refused_mla[] = {
+    {{.dtype = SETT_F32}, ".dtype is f32: f16 or bf16"},
+    {{.dtype = SETT_BF16, .causal = 2}, ".causal is 2: from 0 to 1"},
+    {{.dtype = SETT_BF16, .page = 20}, ".page is 20: 0, or a multiple of 16, up to 256"},
+    {{.dtype = SETT_BF16, .tuning = {.keys = 48}}, ".keys is 48: 32 or 64"},
+    {{.dtype = SETT_BF16, .tuning = {.stages = 3}}, ".stages is 3: from 2 to 2"},
+    {{.dtype = SETT_BF16, .tuning = {.split = 100}}, ".split is 100: a multiple of .keys 64, up to 65536"},
+    {{.dtype = SETT_BF16, .tuning = {.blocks = -1}}, ".blocks is -1: from 1 to 65535"},
+};
+
+START_TEST(options_of_mla_that_cannot_be)
+{
+    sett_attention_mla_options o = refused_mla[_i].o;
+    char want[300];
+    o.size = sizeof o;
+    ck_assert_int_eq(sett_kernels_choose(sett_attention_mla, &o, NULL, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_kernels_choose: attention_mla: %s", refused_mla[_i].text);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
 /* Every pair of options at the ends of what an int holds and around what is allowed: taken or refused, and no arithmetic overflows. */
-START_TEST(extreme_options)
+static void extremes(sett_body body, int words, size_t size, int second)
 {
     static const int ends[] = {INT_MIN, -1, 0, 1, 2, 8, 9, 16, 32, 64, 128, 256, 1 << 16, 1 << 29, INT_MAX};
-    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), WORDS = sizeof(sett_attention_decode_options) / sizeof(int) };
-    for (int pair = 0; pair < WORDS * WORDS * ENDS * ENDS; pair++) {
-        union { sett_attention_decode_options o; int word[WORDS]; } u = {.o = {.size = sizeof u.o, .dtype = SETT_BF16, .kv = pair % 2 ? SETT_F8E4M3FN : 0}};
-        const int a = pair / (ENDS * ENDS) / WORDS, b = pair / (ENDS * ENDS) % WORDS;
+    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), MOST = sizeof(sett_attention_decode_options) / sizeof(int) };
+    for (int pair = 0; pair < words * words * ENDS * ENDS; pair++) {
+        union { sett_attention_decode_options o; int word[MOST]; } u = {.o = {.size = size, .dtype = SETT_BF16}};
+        const int a = pair / (ENDS * ENDS) / words, b = pair / (ENDS * ENDS) % words;
+        if (second && pair % 2)
+            u.word[second] = SETT_F8E4M3FN;
         if (a < FIRST || b < a)
             continue;
         u.word[a] = ends[pair / ENDS % ENDS], u.word[b] = ends[pair % ENDS];
-        const sett_status s = sett_kernels_choose(sett_attention_decode, &u.o, NULL, &err);
+        const sett_status s = sett_kernels_choose(body, &u.o, NULL, &err);
         ck_assert_msg(s == SETT_OK || s == SETT_E_ARGUMENT, "options %d and %d: %s", a, b, err.text);
     }
+}
+
+START_TEST(extreme_options)
+{
+    extremes(sett_attention_decode, sizeof(sett_attention_decode_options) / sizeof(int), sizeof(sett_attention_decode_options), offsetof(sett_attention_decode_options, kv) / sizeof(int));
+    extremes(sett_attention_mla, sizeof(sett_attention_mla_options) / sizeof(int), sizeof(sett_attention_mla_options), 0);
 }
 END_TEST
 
@@ -530,6 +559,12 @@ START_TEST(the_workspace)
     ck_assert_int_eq(sett_attention_decode_workspace(&o, 32, 32, 8, 0, 4096, &partial, &left, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_attention_decode_workspace: queries is 0: 1 or more");
     ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, NULL), SETT_E_ARGUMENT);
+    const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16};
+    ck_assert(!sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 4096, &partial, &left, &err));
+    ck_assert_uint_eq(left, 2 * 64 * 2 * 4 + 2);
+    ck_assert_uint_eq(partial, 64 * 2 * 4 * 64 * 516);
+    ck_assert_int_eq(sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 0, &partial, &left, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_attention_mla_workspace: keys is 0: 1 or more");
 }
 END_TEST
 
@@ -544,6 +579,7 @@ Suite *attention_decode_suite(void)
     tcase_add_loop_test(t, bits_of_a_request, 0, 5);
     tcase_add_test(t, extreme_options);
     tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(t, options_of_mla_that_cannot_be, 0, (int)(sizeof refused_mla / sizeof *refused_mla));
     tcase_add_loop_test(t, memory_that_cannot_be, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_test(t, the_workspace);
     suite_add_tcase(s, t);
