@@ -264,23 +264,19 @@ sett_val *sett__decode_take(const decode_parts *x, sett_pipeline_state *get, dec
     return is_work;
 }
 
-static void load(sett_build *b, const decode_parts *x, const decode_work *w, sett_pipeline_state *put)
+static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *put, sett_pipeline_state *more)
 {
     const attention_parts *t = &x->t;
-    const attention_work of = {.request = w->request, .shared = w->head, .keys = w->keys};
-    sett_for (b, tile, w->from, w->to, 1) {
-        sett_val *bytes = sett__attention_bytes(b, t, &t->k, &of, tile);
-        sett_producer_acquire_tx(put, t->v.map ? sett_add(bytes, sett__attention_bytes(b, t, &t->v, &of, tile)) : bytes);
-        t->source->load(b, t, &t->k, &of, tile, put);
-        if (t->v.map)
-            t->source->load(b, t, &t->v, &of, tile, put);
-        sett_pipeline_advance(put);
-    }
+    (void)more;
+    sett_producer_acquire_tx(put, sett_add(sett__attention_bytes(b, t, &t->k, of, tile), sett__attention_bytes(b, t, &t->v, of, tile)));
+    t->source->load(b, t, &t->k, of, tile, put);
+    t->source->load(b, t, &t->v, of, tile, put);
+    sett_pipeline_advance(put);
 }
 
 void sett__decode_produce(sett_build *b, const decode_parts *x)
 {
-    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->work);
+    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *more_keys = x->more ? sett_pipeline_producer_state(x->more) : NULL, *work = sett_pipeline_producer_state(x->work);
     const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -291,7 +287,9 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
             const decode_work w = work_at(b, x, &at);
             step(x, &at);
             tell(x, work, &w);
-            load(b, x, &w, keys);
+            const attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
+            sett_for (b, tile, w.from, w.to, 1)
+                x->kind->load(b, x, &of, tile, keys, more_keys);
         }
         sett_else (b) {
             tell(x, work, NULL);
@@ -340,7 +338,7 @@ static void run(sett_build *b, const decode_parts *x)
 
 void sett_attention_decode(sett_build *b, const void *user)
 {
-    static const decode_kind kind = {.places = places, .run = run};
+    static const decode_kind kind = {.places = places, .load = load, .run = run};
     sett_attention_decode_options o;
     if (sett__kernel_options(b, &sett__attention_decode, user, &o))
         sett__decode_body(b, &o, &kind);

@@ -27,6 +27,7 @@ typedef struct decode_kind {
     int latent;  /* columns of Q and K behind those that V has too, which then is no argument; 0: V is one */
     int threads; /* of a block */
     void (*places)(sett_build *, decode_parts *, sett_tensor *const operand[3]); /* shared memory, maps, pipelines */
+    void (*load)(sett_build *, const decode_parts *, const attention_work *, sett_val *tile, sett_pipeline_state *keys, sett_pipeline_state *more);
     void (*run)(sett_build *, const decode_parts *);
 } decode_kind;
 
@@ -36,7 +37,9 @@ struct decode_parts {
     sett_attention_options all, mine; /* as attention_keys.c and attention_mask.c ask: of a tile of keys, and of the keys of a warp */
     attention_parts t, scores;        /* with these options */
     attention_scores unit;            /* to ask for the unit of scores */
-    sett_pipeline *keys, *work;       /* a stage is a tile of K and one of V */
+    sett_pipeline *keys, *work;       /* a stage is a tile of K and one of V, or half of its columns that are both */
+    sett_pipeline *more;              /* NULL, or of columns of K alone */
+    attention_operand part[3];        /* of K: these halves, and those */
     sett_tensor *q;                   /* (M,d,H,B); .t.q is a tile of it in shared memory, (rows,d) */
     sett_tensor *sums;                /* of shared memory, (columns and what is beside them, rows, warps that share rows) */
     sett_tensor *k_scale, *v_scale;   /* (HK); NULL: none */

@@ -156,20 +156,6 @@ static void softmax(const warp *f, sett_val *s)
     sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), decode_multiplied(x->o)));
 }
 
-/* Zeros for keys of V that are not the request's, as what lies there may be NaN. */
-static void clear_tail(sett_build *b, const warp *f, sett_tensor *v, sett_val *first_key)
-{
-    const int keys = keys_of(f), part = sett__vec(f->x->o->kv), parts = f->x->o->d / part;
-    if (!f->x->o->lengths)
-        return; /* boxes read zeros there */
-    sett_val *first = sett_max(sett_sub(f->w->keys, first_key), 0);
-    sett_if (b, sett_lt(first, keys)) {
-        sett_for (b, i, f->lane, sett_mul(sett_sub(keys, first), parts), WARP)
-            sett_fill(sett_local_tile(v, T(part, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
-        sett_sync_warp(b);
-    }
-}
-
 static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_val *number)
 {
     const decode_parts *x = f->x;
@@ -183,7 +169,7 @@ static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_va
         s = sett_mul(s, f->k_scale);
     softmax(f, sett__attention_score(b, &f->scores, s, mine, true));
     sett_tensor *v = mine_of(f, &x->t.v, stage);
-    clear_tail(b, f, v, sett_mul(mine, keys_of(f)));
+    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w->keys, sett_mul(mine, keys_of(f))), f->lane, WARP, NULL);
     multiply(b, f, f->o, f->p, v, true);
     sett_consumer_release(get);
     sett_pipeline_advance(get);

@@ -122,7 +122,8 @@ static void loop(sett_build *b, const flash *f)
     release(f->keys);
     keep(b, f, weights(b, f, last, true, &fade));
     sett_consumer_wait(f->values);
-    sett__attention_clear_tail(b, f->t, w, sett_pipeline_stage(f->values), last);
+    if (!is_f8(f->t->o)) /* of which the warps that turn V have made zeros */
+        sett__attention_clear(b, f->t, sett_slice(f->t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), f->t->v.columns, sett_sub(w->keys, sett_mul(last, f->t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(f->t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
     if (sett__attention_masks_last(f->t))
         tiles(b, f, last, w->whole_to, true);
     tiles(b, f, sett_min(last, w->whole_to), w->whole_from, false);

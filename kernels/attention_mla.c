@@ -8,7 +8,7 @@
 
 enum { COLUMNS = 512, MORE = 64, ROWS = 64, SUM_GROUPS = 2, SUM_COLUMNS = COLUMNS / SUM_GROUPS, SUM_N = 128 /* of an instruction: ptxas has no room for 256 where a block has 512 threads */, THREADS = (SUM_GROUPS + 2) * GROUP };
 enum { MOST_KEYS = 64, SPLIT = 1024 };
-enum { BARRIER_WEIGH = 2 };
+enum { BARRIER_WEIGH = 2, BARRIER_CLEAR = 3 /* and 4 */ };
 
 /* ---- rules ------------------------------------------------------------------------------------------------------ */
 static sett_attention_decode_options decode_of(const sett_attention_mla_options *o)
@@ -47,15 +47,23 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
     const int keys = o->tuning.keys, ahead = MOST_KEYS / keys;
-    x->all.tuning.rows = SUM_GROUPS * GROUP_ROWS; /* as many warp groups clear what is behind the last key */
     t->q = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, COLUMNS + MORE), 1024);
-    t->k = sett__attention_ring(b, &x->all, operand[1], COLUMNS + MORE, false);
-    t->v = (attention_operand){.ring = sett_select(t->k.ring, 1, 0, 2), .columns = COLUMNS, .across = true};
+    x->part[2] = sett__attention_ring(b, &x->all, operand[1], MORE, false), x->part[2].first = COLUMNS / MORE;
+    x->all.tuning.stages *= SUM_GROUPS;
+    x->part[0] = x->part[1] = sett__attention_ring(b, &x->all, operand[1], SUM_COLUMNS, false), x->part[1].first = 1;
     x->p = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, keys, ahead), 1024);
     x->told = sett_make_smem_tensor(b, SETT_F32, T(ROWS, 2, ahead), 16);
-    x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(t->k.map) * (keys / sett__attention_box(&x->all)), .consumers = SETT_WARP_GROUPS(SUM_GROUPS + 1), .defer_sync = true);
+    const int boxes = keys / sett__attention_box(&x->all);
+    x->keys = sett_pipeline_tma_async(b, .stages = SUM_GROUPS * o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[0].map) * boxes, .consumers = SETT_WARP_GROUPS(2) /* that has S, and one that sums */, .defer_sync = true);
+    x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
     x->weighed = sett_pipeline_async(b, .stages = ahead, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
     x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS((SUM_GROUPS + 1) * GROUP / WARP), .defer_sync = true);
+}
+
+static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *keys, sett_pipeline_state *more)
+{
+    for (int i = 0; i < 3; i++)
+        sett__attention_load(b, &x->t, &x->part[i], of, tile, i < 2 ? keys : more);
 }
 
 static void next(sett_pipeline_state *s)
@@ -78,7 +86,7 @@ typedef struct weigh {
     sett_val *thread;
     sett_tiled_mma *qk;
     sett_tensor *s, *max, *sum; /* registers; max in the unit of scores */
-    sett_pipeline_state *keys, *put;
+    sett_pipeline_state *keys, *read, *more, *put; /* read: of keys, whose products have ended */
 } weigh;
 
 /* Rows behind the last one are left as they are: no result is of them. */
@@ -98,16 +106,23 @@ static void load_query(sett_build *b, const weigh *f)
     sett_barrier(b, BARRIER_WEIGH, GROUP);
 }
 
+/* Of each part of K as it comes. */
 static void multiply(sett_build *b, const weigh *f)
 {
+    const decode_parts *x = f->x;
     sett_thr_mma *mine = sett_get_slice(f->qk, f->thread);
-    sett_tensor *q = sett_make_fragment_A(f->qk, sett_partition_A(mine, f->x->t.q));
-    sett_tensor *k = sett_make_fragment_B(f->qk, sett_partition_B(mine, sett_slice(f->x->t.k.ring, ALL, ALL, sett_pipeline_stage(f->keys))));
-    sett_consumer_wait(f->keys);
-    sett_gemm(f->qk, f->s, q, k, f->s, .overwrite = true);
+    for (int i = 0; i < 3; i++) {
+        sett_pipeline_state *get = i < 2 ? f->keys : f->more;
+        sett_tensor *q = sett_local_tile(x->t.q, T(ROWS, x->part[i].columns), T(0, x->part[i].first));
+        sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(mine, q)), *fk = sett_make_fragment_B(f->qk, sett_partition_B(mine, sett_slice(x->part[i].ring, ALL, ALL, sett_pipeline_stage(get))));
+        sett_consumer_wait(get);
+        sett_gemm(f->qk, f->s, fq, fk, f->s, .overwrite = !i);
+        if (i < 2)
+            sett_pipeline_advance(get);
+    }
     sett_mma_commit(b);
     sett_mma_wait(b, 0);
-    next(f->keys);
+    next(f->read), next(f->read), next(f->more);
 }
 
 /* Two numbers of each row, for those that sum. */
@@ -172,7 +187,7 @@ static void weigh_all(sett_build *b, const decode_parts *x)
     f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1), f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
     f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
-    f.keys = sett_pipeline_consumer_state(x->keys), f.put = sett_pipeline_producer_state(x->weighed);
+    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.put = sett_pipeline_producer_state(x->weighed);
     sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -201,21 +216,23 @@ static sett_val *told(const sums *f, int row, int which)
 static void add(sett_build *b, const sums *f, sett_val *tile)
 {
     const decode_parts *x = f->x;
-    const attention_work of = {.keys = f->w.keys};
+    const int keys = x->o->tuning.keys;
     sett_thr_mma *mine = sett_get_slice(f->pv, f->thread);
-    sett_val *stage = sett_pipeline_stage(f->keys);
-    sett_tensor *v = sett_local_tile(sett_slice(x->t.v.ring, ALL, ALL, stage), T(SUM_COLUMNS, x->o->tuning.keys), T(f->group, 0));
+    sett_tensor *v = sett_select(sett_slice(x->part[0].ring, ALL, ALL, sett_pipeline_stage(f->keys)), 1, 0);
     sett_tensor *fp = sett_make_fragment_A(f->pv, sett_partition_A(mine, sett_slice(x->p, ALL, ALL, sett_pipeline_stage(f->get))));
     sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(mine, v));
     sett_consumer_wait(f->keys), sett_consumer_wait(f->get);
-    sett__attention_clear_tail(b, &x->t, &of, stage, tile);
+    sett__attention_clear(b, &x->t, v, SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, keys)), f->thread, GROUP, sett_add(f->group, BARRIER_CLEAR));
     for (int i = 0; i < 2; i++)
         sett_set(f->fade, told(f, i, 0), i);
     sett_store(f->o, sett_mul(sett_load(f->o), sett_load(f->fade)));
     sett_gemm(f->pv, f->o, fp, fv, f->o);
     sett_mma_commit(b);
     sett_mma_wait(b, 0);
-    next(f->keys), next(f->get);
+    sett_consumer_release(f->keys);
+    for (int i = 0; i < SUM_GROUPS; i++)
+        sett_pipeline_advance(f->keys); /* the other half is the other group's */
+    next(f->get);
 }
 
 /* All parts go to PARTIAL, those of requests of one split too: a thread that has 128 sums has no registers for the way to a result. */
@@ -240,7 +257,10 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
     f.pv = sett_make_tiled_mma(sett_wgmma(b, .a = t, .b = t, .acc = SETT_F32, .n = SUM_N, .b_major = SETT_MN_MAJOR), T(1, 1, 1), ALL);
     f.o = sett_make_fragment_C(f.pv, sett_partition_shape_C(f.pv, T(ROWS, SUM_COLUMNS)));
     f.fade = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    f.keys = sett_pipeline_consumer_state(x->keys), f.get = sett_pipeline_consumer_state(x->weighed);
+    f.keys = sett_pipeline_consumer_state(x->keys);
+    sett_if (b, sett_eq(group, 1))
+        sett_pipeline_advance(f.keys);
+    f.get = sett_pipeline_consumer_state(x->weighed);
     sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -279,7 +299,7 @@ static void run(sett_build *b, const decode_parts *x)
 
 void sett_attention_mla(sett_build *b, const void *user)
 {
-    static const decode_kind kind = {MORE, THREADS, places, run};
+    static const decode_kind kind = {MORE, THREADS, places, load, run};
     sett_attention_mla_options o;
     if (!sett__kernel_options(b, &sett__attention_mla, user, &o))
         return;
