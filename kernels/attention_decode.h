@@ -50,8 +50,8 @@ struct decode_parts {
     sett_val *rows;                   /* M times these */
     sett_arg high;                    /* tiles of rows */
     sett_arg scale;                   /* the unit of scores times log2(e) */
-    sett_pipeline *weighed;           /* of sett_attention_mla: a stage is P of a tile and what it does to the sums so far */
-    sett_tensor *p, *told;            /* (rows,keys,stages), (rows,2,stages) */
+    sett_pipeline *weighed;           /* of sett_attention_mla: P of a tile, and what it does to the sums so far */
+    sett_tensor *p, *told;            /* P, (rows,keys,1), and two numbers of each row */
 };
 
 /* Warps that have the same rows, and each its own keys. */

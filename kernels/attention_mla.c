@@ -46,17 +46,17 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
 {
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
-    const int keys = o->tuning.keys, ahead = MOST_KEYS / keys;
+    const int keys = o->tuning.keys;
     t->q = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, COLUMNS + MORE), 1024);
     x->part[2] = sett__attention_ring(b, &x->all, operand[1], MORE, false), x->part[2].first = COLUMNS / MORE;
     x->all.tuning.stages *= SUM_GROUPS;
     x->part[0] = x->part[1] = sett__attention_ring(b, &x->all, operand[1], SUM_COLUMNS, false), x->part[1].first = 1;
-    x->p = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, keys, ahead), 1024);
-    x->told = sett_make_smem_tensor(b, SETT_F32, T(ROWS, 2, ahead), 16);
+    x->p = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, keys, 1), 1024);
+    x->told = sett_make_smem_tensor(b, SETT_F32, T(ROWS, 2), 16);
     const int boxes = keys / sett__attention_box(&x->all);
     x->keys = sett_pipeline_tma_async(b, .stages = SUM_GROUPS * o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[0].map) * boxes, .consumers = SETT_WARP_GROUPS(2) /* that has S, and one that sums */, .defer_sync = true);
     x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
-    x->weighed = sett_pipeline_async(b, .stages = ahead, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
+    x->weighed = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
     x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS((SUM_GROUPS + 1) * GROUP / WARP), .defer_sync = true);
 }
 
@@ -131,7 +131,7 @@ static void tell(sett_build *b, const weigh *f, sett_val *const of_rows[2])
     sett_if (b, sett_eq(sett_mod(f->thread, 4), 0)) {
         for (int i = 0; i < 4; i++)
             if (of_rows[i / 2])
-                sett_set(f->x->told, sett_element(of_rows[i / 2], i % 2), row_of(f->thread, i % 2), i / 2, sett_pipeline_stage(f->put));
+                sett_set(f->x->told, sett_element(of_rows[i / 2], i % 2), row_of(f->thread, i % 2), i / 2);
     }
 }
 
@@ -153,7 +153,7 @@ static void softmax(sett_build *b, const weigh *f, sett_val *s)
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, x->o->dtype, 4, false), f->qk);
     sett_thr_copy *mine = sett_get_slice(r2s, f->thread);
     sett_producer_acquire(f->put);
-    sett_copy(r2s, sett_retile(mine, out), sett_partition_D(mine, sett_slice(x->p, ALL, ALL, sett_pipeline_stage(f->put))));
+    sett_copy(r2s, sett_retile(mine, out), sett_partition_D(mine, sett_slice(x->p, ALL, ALL, 0)));
     tell(b, f, (sett_val *const[]){fade, NULL});
     sett_fence_view_async_shared(b);
     sett_producer_commit(f->put);
@@ -210,7 +210,7 @@ typedef struct sums {
 
 static sett_val *told(const sums *f, int row, int which)
 {
-    return sett_at(f->x->told, row_of(f->thread, row), which, sett_pipeline_stage(f->get));
+    return sett_at(f->x->told, row_of(f->thread, row), which);
 }
 
 static void add(sett_build *b, const sums *f, sett_val *tile)
@@ -219,13 +219,14 @@ static void add(sett_build *b, const sums *f, sett_val *tile)
     const int keys = x->o->tuning.keys;
     sett_thr_mma *mine = sett_get_slice(f->pv, f->thread);
     sett_tensor *v = sett_select(sett_slice(x->part[0].ring, ALL, ALL, sett_pipeline_stage(f->keys)), 1, 0);
-    sett_tensor *fp = sett_make_fragment_A(f->pv, sett_partition_A(mine, sett_slice(x->p, ALL, ALL, sett_pipeline_stage(f->get))));
+    sett_tensor *fp = sett_make_fragment_A(f->pv, sett_partition_A(mine, sett_slice(x->p, ALL, ALL, 0)));
     sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(mine, v));
     sett_consumer_wait(f->keys), sett_consumer_wait(f->get);
     sett__attention_clear(b, &x->t, v, SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, keys)), f->thread, GROUP, sett_add(f->group, BARRIER_CLEAR));
     for (int i = 0; i < 2; i++)
         sett_set(f->fade, told(f, i, 0), i);
-    sett_store(f->o, sett_mul(sett_load(f->o), sett_load(f->fade)));
+    sett_if (b, sett_vote_any_sync(sett_or(sett_ne(sett_at(f->fade, 0), 1.0), sett_ne(sett_at(f->fade, 1), 1.0))))
+        sett_store(f->o, sett_mul(sett_load(f->o), sett_load(f->fade)));
     sett_gemm(f->pv, f->o, fp, fv, f->o);
     sett_mma_commit(b);
     sett_mma_wait(b, 0);
