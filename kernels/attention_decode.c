@@ -8,6 +8,7 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
+enum { QUERY_STAGES = 2 /* one is loaded */, HELPERS = 2 + CREW_WARPS /* warps besides those that multiply: keys, queries, sums */ };
 enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
     SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
@@ -18,7 +19,7 @@ static int stage_bytes(const sett_attention_decode_options *o)
 
 static int bytes_besides(const sett_attention_decode_options *o)
 {
-    return sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
+    return QUERY_STAGES * sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
 }
 
 static int most_bytes(void)
@@ -139,12 +140,14 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
     const int boxes = o->tuning.keys / sett__attention_box(&x->all);
-    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d), 1024);
+    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d, QUERY_STAGES), 1024);
     t->k = sett__attention_ring(b, &x->all, operand[1], o->d, false);
     t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
     x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
     x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = (sett_tma_bytes(t->k.map) + sett_tma_bytes(t->v.map)) * boxes, .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + CREW_WARPS), .defer_sync = true);
+    x->queries = sett_pipeline_async(b, .stages = QUERY_STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(CREW_WARPS), .defer_sync = true);
 }
 
 /* ---- which split comes next ------------------------------------------------------------------------------------ */
@@ -314,7 +317,7 @@ void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, co
     const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
     const sett_arg most = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
     sett_grid(b, sett_min(most, SETT_A(o->tuning.blocks)));
-    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + 1) * WARP);
+    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + HELPERS) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
     kind->places(b, &x, operand);
     x.t.slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
@@ -327,13 +330,22 @@ void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, co
 
 static void run(sett_build *b, const decode_parts *x)
 {
+    const int warps = x->o->tuning.warps;
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
-    sett_if (b, sett_eq(warp, x->o->tuning.warps)) {
-        sett_if (b, sett_elect_one(b))
-            sett__decode_produce(b, x);
-    }
-    sett_else (b)
+    sett_if (b, sett_lt(warp, warps))
         sett__decode_consume(b, x);
+    sett_else (b) {
+        sett_if (b, sett_eq(warp, warps)) {
+            sett_if (b, sett_elect_one(b))
+                sett__decode_produce(b, x);
+        }
+        sett_else (b) {
+            sett_if (b, sett_eq(warp, warps + 1))
+                sett__decode_fetch(b, x);
+            sett_else (b)
+                sett__decode_finish(b, x, sett_sub(sett_thread_idx(b, 0), (warps + 2) * WARP));
+        }
+    }
 }
 
 void sett_attention_decode(sett_build *b, const void *user)
