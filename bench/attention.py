@@ -80,6 +80,10 @@ def rows(words):
 
 
 def main():
+    if sys.argv[1:2] == ["random"]:
+        from attention_random import main as at_random
+
+        return at_random(sys.argv[2:])
     if len(sys.argv) > 1:
         return rows(sys.argv[1:])
     torch.manual_seed(1)

@@ -106,6 +106,19 @@ class Host:
     def erf(self, x):
         return self.np.vectorize(math.erf)(x)
 
+    def full(self, shape, value):
+        return self.np.full(shape, value, "f8")
+
+    def ints(self, values):
+        return self.np.array(values, "i8")
+
+    def floats(self, values):
+        return self.np.array(values, "f8")
+
+    def most(self, x):
+        """Along the last mode."""
+        return x.max(-1)
+
     def same_bytes(self, a, b):
         return self.np.array_equal(a, b)
 
@@ -153,6 +166,18 @@ class Device:
 
     def erf(self, x):
         return self.torch.erf(x)
+
+    def full(self, shape, value):
+        return self.torch.full(shape, value, dtype=self.torch.float64, device=self.device)
+
+    def ints(self, values):
+        return self.torch.tensor(list(values), dtype=self.torch.int64, device=self.device)
+
+    def floats(self, values):
+        return self.torch.tensor(values, dtype=self.torch.float64, device=self.device)
+
+    def most(self, x):
+        return x.amax(-1)
 
     def same_bytes(self, a, b):
         return self.torch.equal(a, b)

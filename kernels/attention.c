@@ -49,14 +49,15 @@ static void check_tile(const sett_attention_options *o, choice *c)
     const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216;
     if (tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
         REFUSE(c, ".rows is %d: 64, 128 or 192", tune->rows);
-    const int step = is_f8(o) ? 64 : 16;
+    const int step = is_f8(o) ? 32 : 16;
     if (tune->keys < step || tune->keys > 256 || tune->keys % step)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
-        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
+        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / step * step);
     sett__in_range(c, "stages", tune->stages, 2, 8);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
-    if (!*c->why && bytes_but_out(o) > most_bytes())
+    const bool too_many = bytes_but_out(o) > most_bytes() || (is_f8(o) && !has_own_out(o)); /* there O has twice the bytes of Q, where it would lie */
+    if (!*c->why && too_many)
         REFUSE(c, ".keys is %d: with .d %d, .rows %d and .stages %d more shared memory than a block has", tune->keys, o->d, tune->rows, tune->stages);
 }
 
@@ -84,11 +85,13 @@ static void settle(void *options, choice *c)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
     sett__attention_check(c, o->page, o->prefix && o->window, o->softcap && o->alibi);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
+    if (exact_cap && is_f8(o) && o->d == 256)
+        REFUSE(c, ".exact is 1: of f8E4M3FN with .d 256 then .softcap is 0"); /* the least tile of keys would spill */
     if (*c->why)
         return;
     o->causal |= o->prefix;
-    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
-    sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
+    sett__either(&o->tuning.rows, exact_cap ? (is_f8(o) ? GROUP_ROWS : 2 * GROUP_ROWS) : x->rows);
     sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
     sett__either(&o->tuning.stages, x->stages);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */

@@ -176,7 +176,7 @@ static void make_vectors(launch *x)
     for (int i = 0; i < p->requests; i++)
         put_int(&x->prefix, i, p->prefix[i]);
     for (int i = 0; i < p->heads; i++)
-        ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = (float)(3 * random_number());
+        ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = random_int(0, 5) ? (float)(3 * random_number()) : -INFINITY;
 }
 
 static sett_dtype out_of(const problem *p)
@@ -295,7 +295,7 @@ static void check_row(const launch *x, const right *y, int request, int head, in
         w[j] = y->score && w[j] > -INFINITY ? y->score(p, w[j], head, query, j) : w[j];
         most = fmax(most, w[j]);
     }
-    sum = p->o.sinks ? exp((double)((float *)x->sinks.host)[head] - most) : 0;
+    sum = p->o.sinks && most > -INFINITY ? exp((double)((float *)x->sinks.host)[head] - most) : 0;
     for (int j = 0; j < n; j++)
         sum += w[j] = most == -INFINITY ? 0 : exp(w[j] - most);
     for (int c = 0; c < dv; c++) {
@@ -371,8 +371,9 @@ static problem random_problem(void)
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
+    p.o.exact = !random_int(0, 3);
     if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
-        p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
+        p.o.dtype = SETT_F8E4M3FN, p.o.exact &= d[0] < 256 || !p.o.softcap, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
     draw_lengths(&p);
     return p;
 }
@@ -380,8 +381,8 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
@@ -605,6 +606,21 @@ static void send(operand *x)
     ck_assert(!sett_memcpy(r.e, r.stream, x->data, x->host, x->n * (size_t)sett_dtype_bits(x->type) / 8) && !sett_sync(r.e, r.stream));
 }
 
+/* What is chosen for options that can be is a tile that can be. */
+START_TEST(tiles_that_are_chosen)
+{
+    static const sett_attention_options types[] = {{.dtype = SETT_F16, .d = 64}, {.dtype = SETT_F16, .d = 96}, {.dtype = SETT_F16, .d = 128}, {.dtype = SETT_BF16, .d = 192}, {.dtype = SETT_BF16, .d = 192, .dv = 128},
+        {.dtype = SETT_BF16, .d = 256}, {.dtype = SETT_F8E4M3FN, .d = 64}, {.dtype = SETT_F8E4M3FN, .d = 128}, {.dtype = SETT_F8E4M3FN, .d = 256}};
+    for (int i = 0; i < 9; i++)
+        for (int flags = 0; flags < 32; flags++) {
+            sett_attention_options o = types[i];
+            o.size = sizeof o, o.exact = flags & 1, o.softcap = flags >> 1 & 1, o.window = flags >> 2 & 1, o.ragged = flags >> 3 & 1, o.page = flags & 16 ? 48 : 0;
+            if (o.d != 256 || o.dtype != SETT_F8E4M3FN || !o.exact || !o.softcap)
+                ck_assert_msg(!sett_kernels_choose(sett_attention, &o, NULL, &err), "%s", err.text);
+        }
+}
+END_TEST
+
 /* What lies in memory and cannot be: the CPU engine says which number it is. */
 static sett_attention_keys falling(const sett_attention_at *at, sett_val *query, void *user)
 {
@@ -747,6 +763,7 @@ Suite *attention_suite(void)
     tcase_add_loop_test(t, tiles_without_keys, 0, 2);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
+    tcase_add_test(t, tiles_that_are_chosen);
     tcase_add_test(t, far_rows);
     tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_loop_test(t, bits_of_a_request, 0, 6);
