@@ -14,7 +14,7 @@ import math
 import os
 import random
 import tempfile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from random_problems import E4, TYPE, Array, arguments, compare, every, has_gpu, judged, numbers_of, up, write_pack
 
@@ -103,7 +103,7 @@ def draw(seed, number, large):
     family, options = KINDS[number % len(KINDS)]
     decode, page = family == "attention_decode", options.get("page", 0)
     uneven_rows, uneven_keys = options.get("ragged"), options.get("ragged") or page or options.get("lengths")
-    most_requests, most_pairs = (8, 2e7) if large else (3, 1e6)
+    most_requests, most_pairs = (8, 4e7) if large else (3, 1e6)
 
     def extent(most, rare):
         return round(math.exp(rng.uniform(0, math.log(rare if rng.random() < 0.1 else most))))
@@ -113,10 +113,10 @@ def draw(seed, number, large):
         return n // page * page + rng.choice((0, 1)) if page and rng.random() < 0.3 else n  # at an edge of a page
 
     def rows():
-        return rng.choice((1, 1, 1, 2, 3, 8)) if decode else length(*((300, 3000) if large else (150, 400)))
+        return rng.choice((1, 1, 1, 2, 3, 8)) if decode else length(*((500, 4000) if large else (150, 400)))
 
     def keys():
-        return length(*((2000, 30000) if decode else (500, 6000)) if large else (200, 1500 if decode else 500))
+        return length(*((2000, 30000) if decode else (800, 8000)) if large else (200, 1500 if decode else 500))
 
     requests = 0 if not decode and rng.random() < 0.03 else extent(most_requests, most_requests)
     shared, group = rng.choice((1, 2, 3, 4) if large else (1, 2)), rng.choice((1, 1, 2, 4, 8) if large or decode else (1, 2))
@@ -235,16 +235,24 @@ class Case:
         return self.xp.math.where(is_one, outer, 0), j[None] % page + 0 * outer, is_one
 
     # ---- vectors and numbers
-    def vector(self, name, t, values, stride=1):
-        self.vectors[name] = array = Array(self.xp, t, (len(values),), (stride,))
-        array.put(self.xp.ints(values) + 0.0 if t == "i32" else self.xp.full((len(values),), 0.0) + self.xp.floats(values))
-        return array
+    def vector(self, name, t, values):
+        self.vectors[name] = Array(self.xp, t, (len(values),), (1,))
+        self.vectors[name].put(self.xp.floats(values))
+
+    def repeated(self, name, value, n):
+        """A stride of 0."""
+        self.vector(name, "f32", [value])
+        array = self.vectors[name]
+        array.view = self.xp.view(array.raw, 0, self.xp.stored["f32"], 4, (n,), (0,))
 
     def numbers(self, requests):
-        d, rng = self.drawn, self.rng
-        scale = (lambda n: [0.5] * n) if d.one_scale else (lambda n: [rng.choice((0.25, 0.5, 1.0, 1.3)) for _ in range(n)])
+        d, rng = self.drawn, random.Random(f"{self.drawn.seed} numbers")  # the same however operands lie
         for name, n in (("QSCALES", d.heads), ("KSCALES", d.shared), ("VSCALES", d.shared)):
-            self.vector(name, "f32", scale(n), 0 if d.one_scale else 1)
+            values = [rng.choice((0.25, 0.5, 1.0, 1.3)) for _ in range(n)]
+            if d.one_scale:
+                self.repeated(name, values[0], n)
+            else:
+                self.vector(name, "f32", values)
         self.vector("SLOPES", "f32", [2.0 ** -rng.choice((1, 2, 4, 8)) for _ in range(d.heads)])
         self.vector("SINKS", "f32", [rng.choice((-math.inf, *[3 * rng.gauss(0, 1)] * 9)) for _ in range(d.heads)])
         self.vector("PREFIX", "i32", d.prefix), self.vector("KEYS", "i32", d.keys)
@@ -353,17 +361,15 @@ class Case:
 
 
 # ---- runs ---------------------------------------------------------------------------------------------------------------
-class Made:
-    """Kernels by engine, family and options."""
+made: dict = {}  # kernels by engine, family and options
 
-    kernels: dict = {}
 
-    @classmethod
-    def of(cls, engine, family, options, **more):
-        key = id(engine), family, tuple(sorted(options.items()))
-        if key not in cls.kernels:
-            cls.kernels[key] = engine.compile(getattr(sett.kernels, family), **more, **options)
-        return cls.kernels[key]
+def launch(engine, case):
+    drawn = case.drawn
+    key = id(engine), drawn.family, tuple(sorted(drawn.options.items()))
+    if key not in made:
+        made[key] = engine.compile(getattr(sett.kernels, drawn.family), **drawn.options)
+    made[key](*case.arguments())
 
 
 def run(xp, engines, drawn):
@@ -371,7 +377,7 @@ def run(xp, engines, drawn):
     case, first, said = Case(xp, drawn), None, (None, 0.0)
     for name, engine in engines:
         case.wipe()
-        Made.of(engine, drawn.family, drawn.options)(*case.arguments())
+        launch(engine, case)
         if first is None:
             first = [xp.clone(x.array.raw) for x in (case.out, case.lse)]
             said = case.check()
@@ -392,19 +398,25 @@ def same_bits(devices, engines, drawn):
     for a, b in zip(host.arrays(), device.arrays()):
         b.raw.copy_(a.raw)
     for case, engine in zip((host, device), engines):
-        Made.of(engine, drawn.family, drawn.options)(*case.arguments())
+        launch(engine, case)
     return [name for name, a, b in (("O", host.out, device.out), ("LSE", host.lse, device.lse)) if not host.xp.torch.equal(a.array.raw, b.array.raw.cpu())]
 
 
-def job(family, options):
-    return f"{options}", lambda engine: engine.compile(getattr(sett.kernels, family), target="sm_90a", **options)
+def jobs_of(kinds):
+    return [(f"{options}", compiler_of(family, options)) for family, options in kinds]
+
+
+def compiler_of(family, options):
+    return lambda engine: engine.compile(getattr(sett.kernels, family), target="sm_90a", **options)
 
 
 def main(words):
     o = arguments("bench/attention.py random", PACK).parse_args(words)
     gpu = not o.write and has_gpu()
     if o.write:
-        return write_pack(o.pack, MOST_KERNELS, [job(*kind) for kind in KINDS], True)
+        from attention_invariant import kinds
+
+        return write_pack(o.pack, MOST_KERNELS, jobs_of(KINDS + kinds()), True)
     if o.bits and gpu:
         exact = [i for i, (_, options) in enumerate(KINDS) if options.get("exact")]
         numbers = [i // len(exact) * len(KINDS) + exact[i % len(exact)] for i in range(o.count or BITS)]

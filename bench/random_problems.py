@@ -174,7 +174,7 @@ class Device:
         return self.torch.tensor(list(values), dtype=self.torch.int64, device=self.device)
 
     def floats(self, values):
-        return self.torch.tensor(values, dtype=self.torch.float64, device=self.device)
+        return self.torch.tensor(list(values), dtype=self.torch.float64, device=self.device)
 
     def most(self, x):
         return x.amax(-1)
@@ -307,12 +307,17 @@ def write_pack(path, most, jobs, all_of_them=False):
     print(f"{n} kernels in {path}, of which {spilled} spill, {time.monotonic() - began:.0f} s")
 
 
-def arguments(prog, pack):
+def seeded(prog, pack):
     p = argparse.ArgumentParser(prog=prog)
     p.add_argument("seed", nargs="?", type=int, default=1)
     p.add_argument("--count", type=int)
     p.add_argument("--only", type=int, metavar="NUMBER", help="one draw")
     p.add_argument("--pack", default=pack)
+    return p
+
+
+def arguments(prog, pack):
+    p = seeded(prog, pack)
     p.add_argument("--bits", action="store_true", help="small draws on the GPU and on the CPU engine: the same bits?")
     p.add_argument("--write", action="store_true", help="compiles the kernels into the pack, without a GPU, and runs nothing")
     return p
