@@ -35,10 +35,11 @@ static void choose(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
     sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
-    sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes registers, of which more than 4 warps have 168 each */
+    sett__either(&tune->warps, o->d < 256 && !exact_cap && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
     if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
         return; /* they will be refused */
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (exact_cap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1);
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
     sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
