@@ -121,7 +121,8 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     sett__attention_mask_params(b, t);
     if (o->lse)
         t->lse = sett_param(b, "LSE", SETT_F32, sett_make_layout(b, T(t->B, t->H, t->M), T(sett_sym(b, "LLSE0"), sett_sym(b, "LLSE1"), 1)));
-    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(sett_sym(b, "partial"))), .align = 16);
+    x->floats = sett_sym(b, "partial");
+    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(x->floats)), .align = 16);
     x->counters = sett_sym(b, "left");
     x->left = sett_param(b, "LEFT", SETT_U32, sett_make_layout(b, T1(x->counters)));
     x->q = operand[0];
@@ -212,12 +213,19 @@ static void pass(sett_build *b, const decode_parts *x, const walk *at)
 /* What a launch cannot know, on the CPU engine. */
 static void check_request(sett_build *b, const attention_parts *t, sett_val *request, sett_val *keys)
 {
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    sett__attention_check_numbers(b, t);
     if (t->pages)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
     else if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
+}
+
+/* n splits, of all requests: is the workspace as large as sett_attention_decode_workspace says? */
+static void check_workspace(sett_build *b, const decode_parts *x, sett_arg n)
+{
+    sett_val *slots = sett_to(sett_value(b, n), SETT_I64), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
+    sett_assert(b, sett_ge(sett_to(x->floats, SETT_I64), floats), "PARTIAL has {} elements, and the launch needs {}", x->floats, floats);
+    sett_assert(b, sett_ge(sett_to(x->counters, SETT_I64), counters), "LEFT has {} elements, and the launch needs {}", x->counters, counters);
 }
 
 static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
@@ -309,8 +317,10 @@ void sett_attention_decode(sett_build *b, const void *user)
     sett__begin(b, o.no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
     sett_if (b, sett_eq(warp, warps)) {
-        sett_if (b, sett_elect_one(b))
+        sett_if (b, sett_elect_one(b)) {
+            check_workspace(b, &x, most);
             produce(b, &x);
+        }
     }
     sett_else (b)
         sett__decode_consume(b, &x);

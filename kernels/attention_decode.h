@@ -29,6 +29,7 @@ typedef struct decode_parts {
     sett_tensor *sums;                /* of shared memory, (columns and what is beside them, rows, warps that share rows) */
     sett_tensor *k_scale, *v_scale;   /* (HK); NULL: none */
     sett_tensor *partial, *left;
+    sett_val *floats;                 /* of .partial */
     sett_val *counters;               /* of .left: of splits that are combined at once, by their first slot; behind as many, of all of them; two of the walk */
     sett_tensor *last;                /* of shared memory: is this block the last one to come? */
     sett_fast_divmod group;           /* heads of Q that share one of K and V */

@@ -636,9 +636,11 @@ static void with_falling(sett_build *b, const void *user)
 static const struct in_memory { int page, ragged, window, falls; int at; int32_t is; const char *text; } in_memory[] = {
     {16, 0, 0, 0, 1, 9, "TABLE[0,1] is 9, and there are 9 pages"},
     {16, 1, 0, 0, 2, -1, "TABLE[0,2] is -1, and there are 9 pages"},
-    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, and end within 44 rows"},
-    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, and end within 44 rows"},
-    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, and end within 101 keys"},
+    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 0, -1, "QOFFSETS[0] and the next are -1, 40: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 0, -1, "KOFFSETS[0] and the next are -1, 60: they do not fall, from 0 on, and end within 101 keys"},
+    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, from 0 on, and end within 101 keys"},
     {16, 0, 0, 0, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
     {0, 0, 1, 0, 0, 0, "window is 0: 1 or more"},
     {0, 0, 0, 1, 0, 0, ".bounds: from query 0 on they fall"},
@@ -659,6 +661,27 @@ START_TEST(numbers_in_memory)
     if (of)
         put_int(of, y->at, y->is), send(of);
     ck_assert_msg(!(y->falls ? sett_compile(r.e, with_falling, &co, &k, &err) : sett_kernels_compile(r.e, sett_attention, &p.o, NULL, &k, &err)), "%s", err.text);
+    sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
+    s = s ? s : sett_sync_error(r.e, r.stream, &err);
+    ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
+static const struct number { int window; double cap, scale; const char *text; } number[] = {{0, 3, 1, "window is 0: 1 or more"}, {INT_MIN, 3, 1, "window is -2147483648: 1 or more"},
+    {4, 0, 1, "cap is 0.000000: above 0, and finite"}, {4, NAN, 1, "cap is nan: above 0, and finite"}, {4, INFINITY, 1, "cap is inf: above 0, and finite"}, {4, 3, -0.5, "scale is -0.500000: above 0, and finite"}};
+
+START_TEST(numbers_of_a_launch)
+{
+    const struct number *y = &number[_i];
+    problem p = {.requests = 1, .heads = 1, .shared = 1, .rows = {3}, .keys = {3}, .window = y->window, .cap = y->cap, .scale = y->scale};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .window = 1, .softcap = 1, .scale = 1};
+    sett_launch_arg arg[ARGS];
+    if (r.stream.device != SETT_CPU)
+        return;
+    launch x = make_launch(&p);
+    sett_kernel *k = compiled(sett_attention, &p.o);
     sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
     s = s ? s : sett_sync_error(r.e, r.stream, &err);
     ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
@@ -766,6 +789,7 @@ Suite *attention_suite(void)
     tcase_add_test(t, tiles_that_are_chosen);
     tcase_add_test(t, far_rows);
     tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
+    tcase_add_loop_test(t, numbers_of_a_launch, 0, (int)(sizeof number / sizeof *number));
     tcase_add_loop_test(t, bits_of_a_request, 0, 6);
     suite_add_tcase(s, t);
     return s;
