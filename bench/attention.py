@@ -11,12 +11,23 @@ alone are compared.
     bench/attention.py decode [...]             one query over many keys, beside cuDNN and beside what reads K and V: attention_decode_rows.py
     bench/attention.py splits [...]             the same with other splits and tiles
     bench/attention.py mla [...]                one query over a latent cache, beside what reads it: attention_mla_rows.py
-    bench/attention.py latents [...]            the same with other splits and tiles"""
+    bench/attention.py latents [...]            the same with other splits and tiles
+    bench/attention.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--bits]
+                                                random attentions beside Float64: 5,000 on a GPU from a pack, without one 1,000 small ones on the CPU
+                                                engine, in all its orders; --bits: those of .exact kernels by both, bit by bit
+    bench/attention.py random --write [--pack FILE]
+                                                compiles the kernels of random and invariant, without a GPU; says what each spills
+    bench/attention.py invariant [SEED] [--count N] [--only NUMBER] [--pack FILE]
+                                                requests of random batches, alone, in other batches, in pages, in chunks: the same bits?"""
 
 import argparse
 import os
 import sys
 import tempfile
+
+PARTS = {"random": "attention_random", "invariant": "attention_invariant"}  # which need no torch where there is no GPU
+if __name__ == "__main__" and sys.argv[1:2] and sys.argv[1] in PARTS:
+    sys.exit(__import__(PARTS[sys.argv[1]]).main(sys.argv[2:]))
 
 import torch
 from gpu import Work, beside, engine, head, pick, randn, tflops

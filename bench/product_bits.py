@@ -10,7 +10,8 @@ import sys
 import time
 
 import sett
-from product_random import KINDS, Case, Device, Shared, draw, has_gpu
+from product_random import KINDS, Case, Shared, draw
+from random_problems import Device, has_gpu
 from sett._product import explain_for, listed
 
 TRIES, TARGET = 2000, "sm_90a"

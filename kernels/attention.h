@@ -99,6 +99,8 @@ typedef struct attention_seen {
     sett_val *first, *last;
 } attention_seen;
 attention_seen sett__attention_seen(sett_build *, const attention_parts *, const attention_work *, sett_val *query);
+/* Asserts what numbers of a launch may be. */
+void sett__attention_check_numbers(sett_build *, const attention_parts *);
 /* Fills in the tiles of keys of a work. */
 void sett__attention_bounds(sett_build *, const attention_parts *, attention_work *);
 /* Might tiles other than the first to come be masked: those with the last keys, with the first ones? */

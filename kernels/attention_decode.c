@@ -37,10 +37,11 @@ static void choose(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
     sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
-    sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes registers, of which more than 4 warps have 168 each */
+    sett__either(&tune->warps, o->d < 256 && !exact_cap && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
     if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
         return; /* they will be refused */
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (exact_cap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1);
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
     sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
@@ -129,7 +130,8 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     sett__attention_mask_params(b, t);
     if (o->lse)
         t->lse = sett_param(b, "LSE", SETT_F32, sett_make_layout(b, T(t->B, t->H, t->M), T(sett_sym(b, "LLSE0"), sett_sym(b, "LLSE1"), 1)));
-    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(sett_sym(b, "partial"))), .align = 16);
+    x->floats = sett_sym(b, "partial");
+    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(x->floats)), .align = 16);
     x->counters = sett_sym(b, "left");
     x->left = sett_param(b, "LEFT", SETT_U32, sett_make_layout(b, T1(x->counters)));
     x->q = operand[0];
@@ -219,12 +221,19 @@ static void pass(sett_build *b, const decode_parts *x, const walk *at)
 /* What a launch cannot know, on the CPU engine. */
 static void check_request(sett_build *b, const attention_parts *t, sett_val *request, sett_val *keys)
 {
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    sett__attention_check_numbers(b, t);
     if (t->pages)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
     else if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
+}
+
+/* Is the workspace as large as sett_attention_decode_workspace says? */
+static void check_workspace(sett_build *b, const decode_parts *x)
+{
+    sett_val *slots = sett_to(sett_value(b, x->slots), SETT_I64), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
+    sett_assert(b, sett_ge(sett_to(x->floats, SETT_I64), floats), "PARTIAL has {} elements, and the launch needs {}", x->floats, floats);
+    sett_assert(b, sett_ge(sett_to(x->counters, SETT_I64), counters), "LEFT has {} elements, and the launch needs {}", x->counters, counters);
 }
 
 static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
@@ -282,6 +291,7 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
     sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *more_keys = x->more ? sett_pipeline_producer_state(x->more) : NULL, *work = sett_pipeline_producer_state(x->work);
     const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
+    check_workspace(b, x);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         pass(b, x, &at);
         sett_val *is_work = sett_lt(sett_at(at.request, 0), x->t.B);
@@ -315,8 +325,8 @@ void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, co
     x.unit = (attention_scores){.b = b, .t = &x.t};
     x.scale = sett__attention_unit(&x.unit, LOG2_E);
     const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
-    const sett_arg most = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
-    sett_grid(b, sett_min(most, SETT_A(o->tuning.blocks)));
+    x.slots = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
+    sett_grid(b, sett_min(x.slots, SETT_A(o->tuning.blocks)));
     sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + HELPERS) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
     kind->places(b, &x, operand);

@@ -46,11 +46,13 @@ struct decode_parts {
     sett_tensor *sums;                /* of shared memory, (columns and what is beside them, rows, warps that share rows) */
     sett_tensor *k_scale, *v_scale;   /* (HK); NULL: none */
     sett_tensor *partial, *left;
+    sett_val *floats;                 /* of .partial */
     sett_val *counters;               /* of .left: of splits that are combined at once, by their first slot; behind as many, of all of them; two of the walk */
     sett_tensor *last;                /* of shared memory: is this block the last one to come? */
     sett_fast_divmod group;           /* heads of Q that share one of K and V */
     sett_val *rows;                   /* M times these */
     sett_arg high;                    /* tiles of rows */
+    sett_arg slots;                   /* splits of all requests, at most */
     sett_arg scale;                   /* the unit of scores times log2(e) */
     sett_pipeline *weighed;           /* of sett_attention_mla: P of a tile, and what it does to the sums so far */
     sett_tensor *p, *told;            /* P, (rows,keys,1), and two numbers of each row */

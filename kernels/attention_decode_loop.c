@@ -140,10 +140,12 @@ static void read_query(const warp *f)
     sett_copy(f->read_q, sett_partition_S(copy, mine), sett_retile(copy, f->q));
 }
 
-/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh: they are read again for each tile. */
+/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh, and those of many
+ * rows, whose warps are more than 4 and have 168 each: they are read again for each tile. */
 static bool keeps_query(const warp *f)
 {
-    return f->x->o->d <= 128 && !(f->x->o->exact && f->x->o->softcap);
+    const sett_attention_decode_options *o = f->x->o;
+    return o->d <= (o->rows > WARP_ROWS && o->tuning.warps > 4 ? 64 : 128) && !(o->exact && o->softcap);
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------- */

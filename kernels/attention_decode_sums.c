@@ -32,12 +32,18 @@ static sett_val *fade(const decode_parts *x, sett_val *max, sett_val *level)
     return sett__decode_power(x, sett_mul(sett_sub(max, level), x->scale));
 }
 
+/* What exponents count from: of nothing so far, as its maximum is -infinity, 0. */
+static sett_val *level_of(sett_val *max)
+{
+    return sett_where(sett_eq(max, -INFINITY), 0.0, max);
+}
+
 static part combine(const decode_parts *x, part all, const part *p, int n)
 {
     sett_val *most = all.max;
     for (int i = 0; i < n; i++)
         most = sett_max(most, p[i].max);
-    sett_val *level = sett_where(sett_eq(most, -INFINITY), 0.0, most), *f = fade(x, all.max, level);
+    sett_val *level = level_of(most), *f = fade(x, all.max, level);
     part sum = {sett_mul(all.o, f), most, sett_mul(all.sum, f)};
     for (int i = 0; i < n; i++) {
         f = fade(x, p[i].max, level);
@@ -78,8 +84,8 @@ void sett__decode_store_part(sett_build *b, const decode_parts *x, sett_val *slo
 /* Adds that of the sink; what sums of V are then multiplied by. */
 static sett_val *count_sink(const decode_parts *x, part *p, sett_val *head)
 {
-    sett_val *sink = sett_div(sett_at(x->t.sinks, head), sett__attention_unit(&x->unit, 1)), *most = sett_max(p->max, sink), *f = fade(x, p->max, most);
-    p->sum = sett_fma(p->sum, f, fade(x, sink, most)), p->max = most;
+    sett_val *sink = sett_div(sett_at(x->t.sinks, head), sett__attention_unit(&x->unit, 1)), *most = sett_max(p->max, sink), *level = level_of(most), *f = fade(x, p->max, level);
+    p->sum = sett_fma(p->sum, f, fade(x, sink, level)), p->max = most;
     return f;
 }
 

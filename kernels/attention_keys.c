@@ -203,10 +203,10 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 {
     sett_val *keys = t->source->keys(t, request);
     if (t->offsets)
-        sett_assert(b, sett_and(sett_ge(rows_of(t, request), 0), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} rows", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->offsets, request), 0), sett_ge(rows_of(t, request), 0)), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} rows", request,
             sett_at(t->offsets, request), sett_at(t->offsets, sett_add(request, 1)), t->M);
     if (t->key_offsets)
-        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} keys", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->key_offsets, request), 0), sett_ge(keys, 0)), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} keys", request,
             sett_at(t->key_offsets, request), sett_at(t->key_offsets, sett_add(request, 1)), t->N);
     if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
