@@ -136,6 +136,32 @@ static void loop(sett_build *b, const flash *f)
     release(f->values);
 }
 
+/* A group that has no rows does what others wait for. Behind each wait it comes together, so that no warp is left behind. */
+static void skip(sett_build *b, const flash *f)
+{
+    const attention_work *w = f->w;
+    const sett_arg barrier = SETT_A(sett_add(f->group, BARRIER_GROUP));
+    sett_pipeline_state *const of[] = {f->keys, f->values};
+    sett_consumer_wait(f->query);
+    sett_barrier(b, barrier, GROUP);
+    release(f->query);
+    sett_for (b, i, 0, sett_sub(w->to, w->from), 1) {
+        sett_val *again = sett_gt(i, 0);
+        sett_if (b, again) {
+            turn(b, f, true);
+            turn(b, f, false);
+        }
+        for (int k = 0; k < 2; k++) {
+            sett_consumer_wait(of[k]);
+            if (k)
+                sett_if (b, sett_not(again))
+                    sett__attention_clear_tail(b, f->t, w, sett_pipeline_stage(f->values), sett_sub(w->to, 1));
+            sett_barrier(b, barrier, GROUP);
+            release(of[k]);
+        }
+    }
+}
+
 /* The sums of no key, or of the sink, which one of the four threads of a row counts. */
 static void begin(sett_build *b, const flash *f)
 {
@@ -143,7 +169,9 @@ static void begin(sett_build *b, const flash *f)
     sett_fill(f->o, 0.0);
     sett_fill(f->max, -INFINITY), sett_fill(f->sum, 0.0);
     if (t->sinks) {
-        sett_fill(f->max, sett_div(sett_at(t->sinks, f->w->head), sett__attention_unit(f->scores, 1)));
+        for (int r = 0; r < 2; r++)
+            sett_set(f->max, sett_at(t->sinks, sett__attention_head(b, f->scores, r)), r);
+        sett_store(f->max, sett_div(sett_load(f->max), sett__attention_unit(f->scores, 1)));
         sett_fill(f->sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1 << weight_exponent(t->o)), 0.0));
     }
 }
@@ -164,10 +192,29 @@ static void make(sett_build *b, flash *f)
     f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
 }
 
+static void work_on(sett_build *b, const flash *f)
+{
+    const attention_parts *t = f->t;
+    sett__attention_scores_begin(b, f->scores);
+    begin(b, f);
+    sett_consumer_wait(f->query);
+    sett_if (b, sett_gt(f->w->to, f->w->from))
+        loop(b, f);
+    sett_else (b)
+        if (t->own_out) {
+            sett_barrier(b, sett_add(f->group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
+            release(f->query);
+        }
+    const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = f->scores};
+    sett__attention_store(b, t, f->w, &r, f->group);
+    if (!t->own_out)
+        release(f->query);
+}
+
 void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *group)
 {
     attention_work w;
-    attention_scores scores = {.b = b, .t = t, .w = &w};
+    attention_scores scores = {.b = b, .t = t, .w = &w, .heads = t->o->group ? &t->packed : NULL};
     flash f = {.t = t, .w = &w, .scores = &scores, .group = group};
     make(b, &f);
     sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
@@ -181,20 +228,14 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
         sett_val *is_work = sett__attention_take(b, t, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
-            sett__attention_scores_begin(b, &scores);
-            begin(b, &f);
-            sett_consumer_wait(f.query);
-            sett_if (b, sett_gt(w.to, w.from))
-                loop(b, &f);
-            sett_else (b)
-                if (t->own_out) {
-                    sett_barrier(b, sett_add(group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
-                    release(f.query);
-                }
-            const attention_result r = {.pv = f.pv, .o = f.o, .sum = f.sum, .max = f.max, .scores = &scores};
-            sett__attention_store(b, t, &w, &r, group);
-            if (!t->own_out)
-                release(f.query);
+            if (groups_of(t->o) == 1)
+                work_on(b, &f);
+            else {
+                sett_if (b, sett_gt(sett__attention_left(t, &w, sett_add(w.row, sett_mul(group, GROUP_ROWS))), 0))
+                    work_on(b, &f);
+                sett_else (b)
+                    skip(b, &f);
+            }
         }
     }
     sett_tma_store_wait_read(b, 0);

@@ -38,7 +38,13 @@ extern "C" {
  *            that sum
  *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
  *            at the same time have one each. Blocks take the next tile there, in order, where they otherwise
- *            take every n-th: faster where tiles take different times, as of .causal, or many. No bit changes
+ *            take every n-th: faster where tiles take different times, as of .causal, or many. No bit changes.
+ *            Of .ragged half of the blocks begin with requests that are one tile high, whose time is that of
+ *            reading K and V, and half with those of more, whose time is that of products: both at once
+ *   .group   H / HK, 2, 4, 8 ... 64, as a number of the kernel's: the heads that share one of K and V are rows
+ *            of one tile, beside each other for each query (PackGQA), so that K and V are read once for all of
+ *            them. Where requests have few queries, as when a server decodes, that is their time. No bit
+ *            changes. 0 or 1: a tile is of one head
  *
  * A query that sees no key gives O = 0, and LSE -infinity, or its sink. Tiles of keys that no query of a tile
  * sees are not loaded, and only those at an edge of what is seen are masked.
@@ -76,6 +82,7 @@ typedef struct sett_attention_options {
     int dynamic;
     sett_dtype out; /* of O: f16 or bf16; 0: as dtype, of f8E4M3FN bf16 */
     int scaled;
+    int group; /* 0: heads are not packed */
     sett_attention_tuning tuning;
 } sett_attention_options;
 SETT_API void sett_attention(sett_build *, const void *options);
@@ -172,6 +179,7 @@ typedef struct sett_attention_keys {
  *         sett_attention_with(b, options, &f);
  *     }
  *
+ * With .group .head is that of each element, of the shape of query, and of .bounds the first of the group.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
