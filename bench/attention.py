@@ -9,7 +9,9 @@ alone are compared.
                                                 causal, windows, ragged batches ... by the protocol of attention_rows.py, from a pack alone
     bench/attention.py tiles [...]              the same with other tiles, and other ways to deal them to blocks
     bench/attention.py decode [...]             one query over many keys, beside cuDNN and beside what reads K and V: attention_decode_rows.py
-    bench/attention.py splits [...]             the same with other splits and tiles"""
+    bench/attention.py splits [...]             the same with other splits and tiles
+    bench/attention.py mixed [WAY,...] [...]    decodes and a chunk of a prompt in one launch, beside two: attention_mixed_rows.py
+    bench/attention.py mixes [...]              the same with other tiles"""
 
 import argparse
 import os
@@ -63,10 +65,11 @@ def measure(batch, heads, rows, depth):
 
 def rows(words):
     import attention_decode_rows
+    import attention_mixed_rows
     import attention_rows
 
     p = argparse.ArgumentParser(prog="bench/attention.py")
-    p.add_argument("what", choices=("pack", "prefill", "tiles", "decode", "splits"))
+    p.add_argument("what", choices=("pack", "prefill", "tiles", "decode", "splits", "mixed", "mixes"))
     p.add_argument("which", nargs="?", default="", metavar="FILE or ROW,...")
     p.add_argument("--pack", default=os.path.join(tempfile.gettempdir(), "attention.settpack"))
     p.add_argument("--budget", type=float, default=150)
@@ -75,8 +78,8 @@ def rows(words):
     if o.what == "pack":
         attention_rows.write_pack(o.which or o.pack)
     else:
-        of = attention_rows if o.what in ("prefill", "tiles") else attention_decode_rows
-        of.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what in ("tiles", "splits"))
+        of = {"prefill": attention_rows, "tiles": attention_rows, "mixed": attention_mixed_rows, "mixes": attention_mixed_rows}.get(o.what, attention_decode_rows)
+        of.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what in ("tiles", "splits", "mixes"))
 
 
 def main():

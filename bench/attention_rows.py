@@ -299,9 +299,11 @@ def run(only, pack, budget, warm_s, tiles):
 
 def write_pack(path):
     import attention_decode_rows # which imports this file
+    import attention_mixed_rows
 
     recorder = Recorder()
     for make in prefill(recorder, True).values():
         make()
     attention_decode_rows.record(recorder)
+    attention_mixed_rows.record(recorder)
     say(f"{recorder.write(path)} kernels in {path}")
