@@ -92,7 +92,7 @@ static void settle(void *options, choice *c)
     o->group = o->group > 1 ? o->group : 0;
     const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
     sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
-    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
+    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : (o->softcap || (o->alibi && o->window)) && x->keys == 80 ? 64 : x->keys); /* others spill */
     sett__either(&o->tuning.stages, x->stages);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
     sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__device_of(90)->multiprocessors);

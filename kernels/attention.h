@@ -145,8 +145,8 @@ int sett__attention_box(const sett_attention_options *);
 sett_val *sett__attention_bytes(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile);
 /* What the thread does that loads. */
 void sett__attention_produce(sett_build *, const attention_parts *);
-/* The next work, of a warp group; false, of the kernel: there is none. */
-sett_val *sett__attention_take(sett_build *, const attention_parts *, sett_pipeline_state *, attention_work *);
+/* The work of a stage that has come, as often as one asks before it releases it; false, of the kernel: there is none. */
+sett_val *sett__attention_told(sett_build *, const attention_parts *, const sett_pipeline_state *, attention_work *);
 /* Zeros for keys of a stage of V that are not the request's, as what lies there may be NaN. All warp groups do it together. */
 void sett__attention_clear_tail(sett_build *, const attention_parts *, const attention_work *, sett_val *stage, sett_val *tile);
 

@@ -307,17 +307,13 @@ static void tell(sett_build *b, const attention_parts *t, sett_pipeline_state *p
     sett_pipeline_advance(put);
 }
 
-sett_val *sett__attention_take(sett_build *b, const attention_parts *t, sett_pipeline_state *get, attention_work *w)
+sett_val *sett__attention_told(sett_build *b, const attention_parts *t, const sett_pipeline_state *get, attention_work *w)
 {
-    sett_consumer_wait(get);
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
     for (int i = 0; i < ATTENTION_WORK_INTS; i++)
         *member(w, i) = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, ATTENTION_WORK_INTS)), 0);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
     (void)b;
-    return is_work;
+    return sett_ne(sett_make_warp_uniform(sett_at(slot, ATTENTION_WORK_INTS)), 0);
 }
 
 static void load_query(const attention_parts *t, const attention_work *w, sett_pipeline_state *put)

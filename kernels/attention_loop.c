@@ -14,7 +14,7 @@ typedef struct flash {
     sett_tiled_mma *qk, *pv;
     sett_thr_mma *qk_mine, *pv_mine;
     sett_tensor *s, *p, *o, *max, *sum; /* registers; max in the unit of the scores */
-    sett_pipeline_state *query, *keys, *values;
+    sett_pipeline_state *work, *query, *keys, *values;
 } flash;
 
 /* Two groups take turns to begin products, so that one's softmax lies under the other's products. */
@@ -189,7 +189,7 @@ static void make(sett_build *b, flash *f)
     f->p = sett_make_fragment_A(f->pv, sett_partition_shape_A(f->pv, T(rows, keys)));
     f->max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f->sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
+    f->work = sett_pipeline_consumer_state(f->t->work), f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
 }
 
 static void work_on(sett_build *b, const flash *f)
@@ -205,8 +205,10 @@ static void work_on(sett_build *b, const flash *f)
             sett_barrier(b, sett_add(f->group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
             release(f->query);
         }
+    attention_work again; /* it takes no registers in the loop */
+    sett__attention_told(b, t, f->work, &again);
     const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = f->scores};
-    sett__attention_store(b, t, f->w, &r, f->group);
+    sett__attention_store(b, t, &again, &r, f->group);
     if (!t->own_out)
         release(f->query);
 }
@@ -220,23 +222,24 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
     sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
     scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
     scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(t->work);
     if (groups_of(t->o) == 2)
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__attention_take(b, t, work, &w);
+        sett_consumer_wait(f.work);
+        sett_val *is_work = sett__attention_told(b, t, f.work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
             if (groups_of(t->o) == 1)
                 work_on(b, &f);
             else {
-                sett_if (b, sett_gt(sett__attention_left(t, &w, sett_add(w.row, sett_mul(group, GROUP_ROWS))), 0))
-                    work_on(b, &f);
-                sett_else (b)
+                sett_if (b, sett_eq(sett__attention_left(t, &w, sett_add(w.row, sett_mul(group, GROUP_ROWS))), 0))
                     skip(b, &f);
+                sett_else (b)
+                    work_on(b, &f);
             }
         }
+        release(f.work);
     }
     sett_tma_store_wait_read(b, 0);
 }
