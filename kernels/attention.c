@@ -183,10 +183,10 @@ attention_operand sett__attention_ring(sett_build *b, const sett_attention_optio
     if (across) {
         x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, keys, n), 1024);
         sett_tensor *turned = sett_rank(from) == 3 ? sett_select(from, 1, 0, 2) : sett_select(from, 1, 0, 2, 3);
-        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, box), .tile = T(columns, box));
+        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, box), .tile = T(columns, box), .empty = true);
     } else {
         x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
-        x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns));
+        x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns), .empty = true);
     }
     return x;
 }

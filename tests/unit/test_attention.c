@@ -358,7 +358,6 @@ static void draw_lengths(problem *p)
     for (int i = 0; i < p->requests; i++) {
         p->rows[i] = p->o.ragged || !i ? random_length() : p->rows[0];
         p->keys[i] = p->o.ragged || p->o.page || !i ? random_length() : p->keys[0];
-        p->keys[i] += !p->o.ragged && !p->o.page && !p->keys[i]; /* a tensor map has no extent of 0 */
         p->prefix[i] = random_length();
     }
 }
@@ -444,6 +443,26 @@ START_TEST(tiles_without_keys)
         drop_launch(&x);
         sett_kernel_release(k);
     }
+}
+END_TEST
+
+/* K and V without a key: nothing in memory, and no address. */
+START_TEST(no_keys_at_all)
+{
+    static const struct { int ragged, page; } ways[] = {{0, 0}, {1, 0}, {0, 32}, {1, 16}};
+    problem p = {.requests = 3, .heads = 2, .shared = 1, .rows = {70, 70, 70}};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lse = 1, .ragged = ways[_i].ragged, .page = ways[_i].page, .group = 2, .causal = 1};
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled(sett_attention, &p.o);
+    launch x = make_launch(&p);
+    operand *const of[] = {&x.k, &x.v};
+    for (int i = 0; i < 2; i++)
+        of[i]->buf.data = NULL, of[i]->buf.shape[p.o.page ? 0 : p.o.ragged ? 1 : 2] = 0;
+    launch_by(k, &x);
+    check_launch(&x, &by_options);
+    drop_launch(&x);
+    sett_kernel_release(k);
 }
 END_TEST
 
@@ -749,6 +768,7 @@ Suite *attention_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, tiles_without_keys, 0, 2);
+    tcase_add_loop_test(t, no_keys_at_all, 0, 4);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
     tcase_add_test(t, far_rows);

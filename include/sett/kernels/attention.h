@@ -14,8 +14,8 @@ extern "C" {
  * divides H: each H / HK heads of Q, one behind the other, share one of K and V (grouped queries; HK = 1: all
  * do). The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols
  * LQ0, LQ1 and LQ2 of Q, and so on: a (B,M,H,d) tensor, also one that is a part of a wider one, is given as
- * its view (B,H,M,d). M and B may be 0, other extents are 1 or more, and tiles of all heads together are less
- * than 2^31.
+ * its view (B,H,M,d). M, B, N, TK and P may be 0, H and HK are 1 or more, and tiles of all heads together are
+ * less than 2^31.
  *
  *   .ragged  requests of different lengths, one behind the other: Q (H,TQ,d), K (HK,TK,d), V, O likewise,
  *            strides LQ0 and LQ1. QOFFSETS (B1), KOFFSETS (B1), Int32, B1 = B + 1: request b has rows
