@@ -300,12 +300,14 @@ def run(only, pack, budget, warm_s, tiles):
 
 def write_pack(path):
     import attention_decode_rows # which imports this file
+    import attention_mixed_rows
     import attention_mla_rows
 
     recorder = Recorder()
     for make in prefill(recorder, True).values():
         make()
     attention_decode_rows.record(recorder)
+    attention_mixed_rows.record(recorder)
     attention_mla_rows.record(recorder)
     spilled = spills(recorder.kernels(), True)
     say(f"{recorder.write(path)} kernels in {path}, of which {spilled} spill")

@@ -252,12 +252,13 @@ static void launch_by(sett_kernel *k, const launch *x)
 
 /* ---- what is right -------------------------------------------------------------------------------------------------- */
 typedef struct right {
-    bool (*sees)(const problem *, int request, int query, int key); /* NULL: as the options say */
+    bool (*sees)(const problem *, int request, int head, int query, int key); /* NULL: as the options say */
     double (*score)(const problem *, double score, int head, int query, int key);
 } right;
 
-static bool sees(const problem *p, int request, int query, int key)
+static bool sees(const problem *p, int request, int head, int query, int key)
 {
+    (void)head;
     const int own = query + p->keys[request] - p->rows[request];
     if (p->o.prefix && key < p->prefix[request])
         return true;
@@ -291,7 +292,7 @@ static void check_row(const launch *x, const right *y, int request, int head, in
     const int n = p->keys[request], dv = (int)x->v.shape[3], flat = p->o.ragged, row = flat ? x->first_row[request] + query : query, outer = flat ? 0 : request;
     double *w = calloc((size_t)n + 1, sizeof *w), most = p->o.sinks ? (double)((float *)x->sinks.host)[head] : -INFINITY, sum = 0, largest = 0;
     for (int j = 0; j < n; j++) {
-        w[j] = (y->sees ? y->sees : sees)(p, request, query, j) ? score_of(x, request, head, query, j) : -INFINITY;
+        w[j] = (y->sees ? y->sees : sees)(p, request, head, query, j) ? score_of(x, request, head, query, j) : -INFINITY;
         w[j] = y->score && w[j] > -INFINITY ? y->score(p, w[j], head, query, j) : w[j];
         most = fmax(most, w[j]);
     }
@@ -352,12 +353,11 @@ static int random_length(void)
 /* What a kernel is not compiled for. */
 static void draw_lengths(problem *p)
 {
-    p->requests = random_int(1, 3), p->shared = random_int(1, 2), p->heads = p->shared * random_int(1, 2);
+    p->requests = random_int(1, 3), p->shared = random_int(1, 2), p->heads = p->shared * (p->o.group ? p->o.group : random_int(1, 2));
     p->window = random_int(0, 9) ? random_int(1, 200) : INT_MAX;
     for (int i = 0; i < p->requests; i++) {
         p->rows[i] = p->o.ragged || !i ? random_length() : p->rows[0];
         p->keys[i] = p->o.ragged || p->o.page || !i ? random_length() : p->keys[0];
-        p->keys[i] += !p->o.ragged && !p->o.page && !p->keys[i]; /* a tensor map has no extent of 0 */
         p->prefix[i] = random_length();
     }
 }
@@ -370,6 +370,7 @@ static problem random_problem(void)
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
+    p.o.group = random_int(0, 1) ? 1 << random_int(1, 3) : 0;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
     p.o.exact = !random_int(0, 3);
     if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
@@ -381,8 +382,8 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d group=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->group, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
@@ -446,6 +447,26 @@ START_TEST(tiles_without_keys)
 }
 END_TEST
 
+/* K and V without a key: nothing in memory, and no address. */
+START_TEST(no_keys_at_all)
+{
+    static const struct { int ragged, page; } ways[] = {{0, 0}, {1, 0}, {0, 32}, {1, 16}};
+    problem p = {.requests = 3, .heads = 2, .shared = 1, .rows = {70, 70, 70}};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lse = 1, .ragged = ways[_i].ragged, .page = ways[_i].page, .group = 2, .causal = 1};
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled(sett_attention, &p.o);
+    launch x = make_launch(&p);
+    operand *const of[] = {&x.k, &x.v};
+    for (int i = 0; i < 2; i++)
+        of[i]->buf.data = NULL, of[i]->buf.shape[p.o.page ? 0 : p.o.ragged ? 1 : 2] = 0;
+    launch_by(k, &x);
+    check_launch(&x, &by_options);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- masks and scores of the caller's ------------------------------------------------------------------------------------ */
 enum { DOCUMENT = 37 };
 
@@ -457,8 +478,9 @@ static sett_attention_keys of_document(const sett_attention_at *at, sett_val *qu
     return (sett_attention_keys){SETT_A(sett_mul(sett_floordiv(own, DOCUMENT), DOCUMENT)), SETT_A(sett_add(own, 1))};
 }
 
-static bool in_document(const problem *p, int request, int query, int key)
+static bool in_document(const problem *p, int request, int head, int query, int key)
 {
+    (void)head;
     const int own = query + p->keys[request] - p->rows[request], first = own < 0 ? own : own / DOCUMENT * DOCUMENT;
     return key >= first && key <= own;
 }
@@ -475,16 +497,16 @@ static sett_val *every_third(const sett_attention_at *at, sett_val *query, sett_
     return sett_ne(sett_mod(sett_add(sett_add(query, key), at->head), 3), 0);
 }
 
-static bool is_every_third(const problem *p, int request, int query, int key)
+static bool is_every_third(const problem *p, int request, int head, int query, int key)
 {
     (void)p;
     (void)request;
-    return (query + key) % 3 != 0;
+    return (query + key + head) % 3 != 0;
 }
 
-static bool is_third_of_half(const problem *p, int request, int query, int key)
+static bool is_third_of_half(const problem *p, int request, int head, int query, int key)
 {
-    return key < p->keys[request] / 2 && (query + key) % 3 != 0;
+    return key < p->keys[request] / 2 && (query + key + head) % 3 != 0;
 }
 
 static sett_val *bent(const sett_attention_at *at, sett_val *score, sett_val *query, sett_val *key, void *user)
@@ -519,8 +541,9 @@ START_TEST(functions_of_the_caller)
 {
     static const int shapes[][4] = {{1, 1, 100, 100}, {2, 1, 70, 300}, {1, 1, 300, 200}, {2, 1, 5, 0}};
     for (int i = 0; has_wgmma() && i < 4; i++) {
-        problem p = {.requests = shapes[i][0], .heads = 1, .shared = shapes[i][1], .gap = 8};
-        with w = {.own = _i, .o = {.size = sizeof w.o, .dtype = SETT_F16, .d = i % 2 ? 128 : 64, .lse = 1, .page = i % 2 ? 32 : 0, .ragged = i == 3, .causal = own[_i].flags == 2, .sinks = i == 2}};
+        const int group = i == 1 || i == 3 ? 2 : 0;
+        problem p = {.requests = shapes[i][0], .heads = group ? group : 1, .shared = shapes[i][1], .gap = 8};
+        with w = {.own = _i, .o = {.size = sizeof w.o, .dtype = SETT_F16, .d = i % 2 ? 128 : 64, .lse = 1, .page = i % 2 ? 32 : 0, .ragged = i == 3, .causal = own[_i].flags == 2, .sinks = i == 2, .group = group}};
         for (int k = 0; k < p.requests; k++)
             p.rows[k] = shapes[i][2], p.keys[k] = shapes[i][3];
         p.o = w.o;
@@ -735,7 +758,7 @@ static void copy_request(const launch *from, int i, launch *to, int j)
         }
 }
 
-/* Requests of a ragged batch, each by itself and not ragged, with pages and without: all bits are the same. */
+/* Requests of a ragged batch, each by itself and not ragged, with pages and without, heads packed or not: all bits are the same. */
 START_TEST(bits_of_a_request)
 {
     static const struct { int d, dv, causal, window, softcap; sett_dtype type; } kinds[] = {{64, 64, 0, 0, 0, SETT_BF16}, {128, 128, 1, 0, 0, SETT_BF16}, {192, 128, 0, 1, 0, SETT_BF16},
@@ -749,12 +772,12 @@ START_TEST(bits_of_a_request)
     launch_by(k, &all);
     sett_kernel_release(k);
     fetch(&all.out), fetch(&all.lse);
-    static const int pages[] = {0, 16, 64, 256};
-    for (int way = 0; way < 4; way++)
+    static const struct { int page, ragged, group; } ways[] = {{0, 0, 0}, {16, 0, 0}, {64, 0, 2}, {256, 1, 0}, {0, 1, 2}};
+    for (int way = 0; way < 5; way++)
         for (int i = 0; i < p.requests; i++) {
             problem one = p;
             one.requests = 1, one.rows[0] = p.rows[i], one.keys[0] = p.keys[i], one.gap = 16;
-            one.o.ragged = way == 3, one.o.page = pages[way];
+            one.o.ragged = ways[way].ragged, one.o.page = ways[way].page, one.o.group = ways[way].group;
             launch x = make_launch(&one);
             copy_request(&all, i, &x, 0);
             send(&x.q), send(&x.k), send(&x.v);
@@ -766,9 +789,9 @@ START_TEST(bits_of_a_request)
                 for (int m = 0; m < p.rows[i]; m++) {
                     size_t n;
                     const unsigned char *a = row_of(&all, &all.out, i, h, m, &n), *b = row_of(&x, &x.out, 0, h, m, &n);
-                    ck_assert_msg(!memcmp(a, b, n), "page %d, request %d, head %d, query %d", pages[way], i, h, m);
+                    ck_assert_msg(!memcmp(a, b, n), "way %d, request %d, head %d, query %d", way, i, h, m);
                     const float *la = (const float *)all.lse.host + at_of(&all.lse, 0, h, 0) + all.first_row[i] + m, *lb = (const float *)x.lse.host + at_of(&x.lse, 0, h, 0) + m;
-                    ck_assert_msg(!memcmp(la, lb, sizeof *la), "page %d, request %d, head %d, query %d: the logarithm", pages[way], i, h, m);
+                    ck_assert_msg(!memcmp(la, lb, sizeof *la), "way %d, request %d, head %d, query %d: the logarithm", way, i, h, m);
                 }
             drop_launch(&x);
         }
@@ -784,6 +807,7 @@ Suite *attention_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, tiles_without_keys, 0, 2);
+    tcase_add_loop_test(t, no_keys_at_all, 0, 4);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
     tcase_add_test(t, tiles_that_are_chosen);

@@ -386,6 +386,25 @@ START_TEST(random_problems)
 END_TEST
 
 /* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
+/* K and V without a key: nothing in memory, and no address. */
+START_TEST(no_keys_at_all)
+{
+    problem p = {.requests = 2, .heads = 4, .shared = 2, .queries = 3, .number = {1, 2}};
+    p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = SETT_BF16, .d = 64, .lengths = _i == 1, .page = _i == 2 ? 16 : 0, .lse = 1};
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    describe(&p);
+    launch y = make_launch(&p);
+    for (int i = K; i <= V; i++)
+        y.x[i].buf.data = NULL, y.x[i].buf.shape[p.o.page ? 0 : 2] = 0;
+    run_launch(k, &y);
+    check_launch(&y);
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
 START_TEST(many_splits)
 {
     problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
@@ -579,6 +598,7 @@ Suite *attention_decode_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
+    tcase_add_loop_test(t, no_keys_at_all, 0, 3);
     tcase_add_loop_test(t, many_splits, 0, 2);
     tcase_add_loop_test(t, bits_of_a_request, 0, 5);
     tcase_add_test(t, extreme_options);

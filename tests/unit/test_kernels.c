@@ -414,6 +414,8 @@ static const struct {
     BAD(attention, ".keys is 144: with .d 192, .rows 128 and .stages 2 more shared memory than a block has", .dtype = SETT_F16, .d = 192, .tuning.keys = 144),
     BAD(attention, ".stages is 9: from 2 to 8", .dtype = SETT_F16, .tuning.stages = 9),
     BAD(attention, ".exact is 2: from 0 to 1", .dtype = SETT_F16, .exact = 2),
+    BAD(attention, ".group is 3: 0, or 1, 2, 4 ... 64, H / HK", .dtype = SETT_F16, .group = 3),
+    BAD(attention, ".group is 128: 0, or 1, 2, 4 ... 64, H / HK", .dtype = SETT_F16, .group = 128),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
     BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .tuning.threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
