@@ -42,17 +42,26 @@ static bool has_own_out(const sett_attention_options *o)
 static void check_tile(const sett_attention_options *o, const device *d, choice *c)
 {
     const sett_attention_tuning *tune = &o->tuning;
-    const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216, step = is_f8(o) ? 64 : 16;
+    const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216, step = is_f8(o) ? 32 : 16;
     if (tune->arch == 80 ? tune->rows < WARP_ROWS || tune->rows > 128 || tune->rows % WARP_ROWS : tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
         REFUSE(c, ".rows is %d: %s", tune->rows, tune->arch == 80 ? "a multiple of 16, up to 128" : "64, 128 or 192");
+    if (tune->rows % heads_of(o))
+        REFUSE(c, ".rows is %d: a multiple of .group %d", tune->rows, o->group);
     if (tune->keys < step || tune->keys > 256 || tune->keys % step)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
-        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
+        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / step * step);
     sett__in_range(c, "stages", tune->stages, 2, 8);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
-    if (!*c->why && bytes_but_out(o) > d->shared_memory_bytes)
+    const bool too_many = bytes_but_out(o) > d->shared_memory_bytes || (is_f8(o) && !has_own_out(o)); /* there O has twice the bytes of Q, where it would lie */
+    if (!*c->why && too_many)
         REFUSE(c, ".keys is %d: with .d %d, .rows %d and .stages %d more shared memory than a block has", tune->keys, o->d, tune->rows, tune->stages);
+}
+
+/* Without masks and scores that take registers. */
+static bool is_plain(const sett_attention_options *o)
+{
+    return !(o->exact || o->causal || o->window || o->softcap || o->alibi);
 }
 
 static void settle(void *options, choice *c)
@@ -64,7 +73,6 @@ static void settle(void *options, choice *c)
     if (o->dtype != SETT_F16 && o->dtype != SETT_BF16 && !is_f8(o))
         REFUSE(c, ".dtype is %s: f16, bf16 or f8E4M3FN", o->dtype ? sett_dtype_name(o->dtype) : "not given");
     sett__attention_arch(c, &o->tuning.arch, "dtype", o->dtype);
-    sett__is_zero(c, "reserved", o->tuning.reserved);
     o->out = o->out ? o->out : is_f8(o) ? SETT_BF16 : o->dtype;
     if (is_f8(o) ? o->out != SETT_F16 && o->out != SETT_BF16 : o->out != o->dtype)
         REFUSE(c, ".out is %s: %s", sett_dtype_name(o->out), is_f8(o) ? "f16 or bf16" : "as .dtype");
@@ -82,12 +90,17 @@ static void settle(void *options, choice *c)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
     sett__attention_check(c, o->page, o->prefix && o->window, o->softcap && o->alibi);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
+    if (exact_cap && is_f8(o) && o->d == 256)
+        REFUSE(c, ".exact is 1: of f8E4M3FN with .d 256 then .softcap is 0"); /* the least tile of keys would spill */
+    if (o->group < 0 || o->group > GROUP_ROWS || (o->group & (o->group - 1)))
+        REFUSE(c, ".group is %d: 0, or 1, 2, 4 ... 64, H / HK", o->group);
     if (*c->why)
         return;
     o->causal |= o->prefix;
-    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
-    sett__either(&o->tuning.rows, exact_cap ? (by_tma(o) ? 2 : 1) * GROUP_ROWS : x->rows);
-    sett__either(&o->tuning.keys, exact_cap && !by_tma(o) ? 16 : exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
+    o->group = o->group > 1 ? o->group : 0;
+    sett__either(&o->tuning.rows, exact_cap ? (is_f8(o) || !by_tma(o) ? GROUP_ROWS : 2 * GROUP_ROWS) : x->rows);
+    sett__either(&o->tuning.keys, exact_cap && !by_tma(o) ? 16 : exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
     sett__either(&o->tuning.stages, x->stages);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
     sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__attention_blocks(d));
@@ -106,6 +119,34 @@ sett_tensor *sett__attention_operand(sett_build *b, const char *name, sett_dtype
     return sett_select(sett_param(b, name, type, sett_make_layout(b, T(batch, heads, rows, d), T(apart[0], apart[1], apart[2], 1)), .align = 16), 2, 3, 1, 0);
 }
 
+/* ((group,rows),d,HK,batch) of (rows,d,heads,batch), or both without batch. */
+static sett_tensor *packed_heads(const sett_attention_options *o, sett_tensor *x)
+{
+    if (!o->group)
+        return x;
+    const bool flat = sett_rank(x) == 3;
+    x = sett_flatten(flat ? sett_logical_divide(x, T(ALL, ALL, o->group)) : sett_logical_divide(x, T(ALL, ALL, o->group, ALL))); /* (rows,d,group,HK,batch) */
+    return sett_group_modes(flat ? sett_select(x, 2, 0, 1, 3) : sett_select(x, 2, 0, 1, 3, 4), 0, 2);
+}
+
+sett_tensor *sett__attention_rows(const attention_parts *t, const attention_work *w, sett_tensor *of, sett_val *row)
+{
+    const int heads = heads_of(t->o);
+    sett_val *column = sett_floordiv(w->head, heads), *query = sett_add(w->first_row, sett_floordiv(row, heads));
+    sett_tensor *rows = t->offsets ? sett_slice(of, ALL, ALL, column) : sett_slice(of, ALL, ALL, column, w->request);
+    return t->o->group ? sett_domain_offset(rows, T(0, query), 0) : sett_domain_offset(rows, query, 0);
+}
+
+sett_val *sett__attention_shared(sett_build *b, const attention_parts *t, sett_val *head)
+{
+    return sett_value(b, sett_divmod(head, sett_make_fast_divmod(b, t->group)).quotient);
+}
+
+sett_val *sett__attention_left(const attention_parts *t, const attention_work *w, sett_val *row)
+{
+    return sett_max(sett_sub(sett_mul(w->rows, heads_of(t->o)), row), 0);
+}
+
 static void logarithm(sett_build *b, attention_parts *t, sett_val *rows)
 {
     sett_val *head = sett_sym(b, "LLSE0"), *next = t->offsets ? NULL : sett_sym(b, "LLSE1");
@@ -119,14 +160,18 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     t->B = offsets ? sett_sub(offsets, 1) : sett_sym(b, "B"), t->H = sett_sym(b, "H"), t->HK = sett_sym(b, "HK"), t->M = sett_sym(b, o->ragged ? "TQ" : "M");
     t->pool = o->page ? sett_sym(b, "P") : NULL;
     t->N = o->page ? NULL : sett_sym(b, o->ragged ? "TK" : "N");
-    t->group = SETT_A(sett_floordiv(t->H, t->HK));
+    t->group = o->group ? SETT_A(o->group) : SETT_A(sett_floordiv(t->H, t->HK));
+    t->columns = o->group ? t->HK : t->H;
+    t->packed = sett_make_fast_divmod(b, heads_of(o));
     const sett_arg rows = SETT_A(t->M), keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
     sett_val *requests = o->ragged ? NULL : t->B, *of_keys = o->page ? t->pool : requests;
     const bool wide = !by_tma(o);
     x[0] = sett__attention_operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d, wide);
     x[1] = sett__attention_operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d, wide);
     x[2] = sett__attention_operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv, wide);
-    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv, wide || o->ragged); /* so launches check that HK divides H; threads store where requests end */
+    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv, wide || o->ragged); /* so launches check that HK divides H, or that .group is H / HK; threads store where requests end */
+    for (int i = 0; i < 4; i += 3)
+        x[i] = packed_heads(o, x[i]);
     t->O = x[3];
     if (o->ragged)
         t->offsets = sett_param(b, "QOFFSETS", SETT_I32, sett_make_layout(b, T1(offsets)));
@@ -148,7 +193,7 @@ attention_operand sett__attention_ring(sett_build *b, const sett_attention_optio
     const sett_major major = across ? SETT_MN_MAJOR : SETT_K_MAJOR;
     x.ring = sett_make_smem_tensor(b, o->dtype, across ? sett_smem_layout(b, o->dtype, major, columns, keys, n) : sett_smem_layout(b, o->dtype, major, keys, columns, n), 1024);
     if (by_tma(o)) {
-        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, major, tile), .tile = tile);
+        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, major, tile), .tile = tile, .empty = true);
         x.all = sett_tma_tensor(x.map);
     }
     return x;
@@ -158,12 +203,6 @@ sett_pipeline *sett__attention_pipe(sett_build *b, const sett_attention_options 
 {
     return by_tma(o) ? sett_pipeline_tma_async(b, .stages = stages, .tx_bytes = bytes, .consumers = readers, .defer_sync = true)
                      : sett_pipeline_cp_async(b, .stages = stages, .producers = SETT_THREADS(WARP), .consumers = readers, .defer_sync = true);
-}
-
-void sett__attention_slots(sett_build *b, attention_parts *t, int ints, int warps)
-{
-    t->slots = sett_make_smem_tensor(b, SETT_I32, T(ints + 1, WORK_STAGES), 16);
-    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(warps), .defer_sync = true);
 }
 
 static attention_operand stages(sett_build *b, const attention_parts *t, sett_tensor *from, int columns, bool across, sett_group readers)
@@ -208,8 +247,9 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
     t->k = stages(b, t, x[1], o->d, false, multiply);
     t->v = stages(b, t, x[2], o->dv, !is_f8(o), is_f8(o) ? turn : multiply);
     t->vt = is_f8(o) ? turned(b, t) : t->v;
+    t->slots = sett_make_smem_tensor(b, SETT_I32, T(ATTENTION_WORK_INTS + 1, WORK_STAGES), 16);
     t->query = sett__attention_pipe(b, o, 1, (int64_t)sett__bytes_of(o->dtype) * rows * o->d, multiply);
-    sett__attention_slots(b, t, ATTENTION_WORK_INTS, multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : 0));
+    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : 0)), .defer_sync = true);
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
 }
 
@@ -226,8 +266,8 @@ static void run_warps(sett_build *b, const attention_parts *t)
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : !is_f8(t->o) ? two : t->o->dv > 128 ? turning_wide : turning; /* of one group there are enough */
+    static const int two[] = {40, 232}, busy[] = {56, 224}, busier[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && t->o->dv > 128 ? busier : is_f8(t->o) || (t->o->ragged && t->o->page) ? busy : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)
@@ -270,8 +310,9 @@ void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_
     }
     attention_parts t = {.o = &o, .own = own, .site = site, .source = o.page ? &sett__attention_paged : o.ragged ? &sett__attention_ragged : &sett__attention_in_order};
     params(b, &t, x);
-    const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, o.tuning.rows), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, o.tuning.rows), SETT_A(t.B)));
-    sett_grid(b, sett_min(sett_mul(high, SETT_A(t.H)), SETT_A(o.tuning.blocks)));
+    const int queries = o.tuning.rows / heads_of(&o); /* of a tile */
+    const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, queries), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, queries), SETT_A(t.B)));
+    sett_grid(b, sett_min(sett_mul(high, SETT_A(t.columns)), SETT_A(o.tuning.blocks)));
     sett_block(b, by_tma(&o) ? (groups_of(&o) + 1) * GROUP : (o.tuning.rows / WARP_ROWS + 1) * WARP);
     if (!by_tma(&o))
         sett_min_blocks(b, 1); /* a second one would cost registers */
@@ -288,6 +329,6 @@ void sett_attention(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_options, member_)
-static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic), P(out), P(scaled),
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic), P(out), P(scaled), P(group),
     TUNED(rows), TUNED(keys), TUNED(stages), TUNED(blocks), TUNED(arch)};
 FAMILY_OF(attention, params_of, .least = "sm_80", .workspace = workspace);

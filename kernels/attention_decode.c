@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few queries over many keys: rules, parameters, which split comes next, and the warp that loads. */
+/* Few queries over many keys: rules, parameters, which split comes next, and the warp that loads; the latter for sett_attention_mla
+ * too. */
 #include "attention_decode.h"
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
+enum { QUERY_STAGES = 2 /* one is loaded */, HELPERS = 2 + CREW_WARPS /* warps besides those that multiply: keys, queries, sums */ };
 enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
     SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
@@ -17,7 +19,7 @@ static int stage_bytes(const sett_attention_decode_options *o)
 
 static int bytes_besides(const sett_attention_decode_options *o)
 {
-    return sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
+    return QUERY_STAGES * sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
 }
 
 /* Stages that shared memory has room for. */
@@ -35,7 +37,7 @@ static int least(int a, int b)
 static void choose_keys(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * parts; /* exact tanh takes registers */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * parts;
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
     sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
@@ -45,21 +47,29 @@ static void choose_keys(sett_attention_decode_options *o)
  * room for two stages there are fewer warps, and then fewer keys. */
 static void choose(sett_attention_decode_options *o, const device *d)
 {
-    const sett_attention_decode_options given = *o;
+    const sett_attention_decode_tuning given = o->tuning;
     sett_attention_decode_tuning *tune = &o->tuning;
     sett__either(&tune->blocks, sett__attention_blocks(d));
-    sett__either(&tune->warps, tune->arch != 80 && o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes registers, of which more than 4 warps have 168 each */
+    sett__either(&tune->warps, tune->arch != 80 && o->d < 256 && !exact_cap && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
     if (tune->warps < o->rows / WARP_ROWS || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
         return; /* they will be refused */
     choose_keys(o);
-    while (!given.tuning.warps && tune->warps > o->rows / WARP_ROWS && room_for(o, d) < 2) {
-        tune->warps /= 2, tune->keys = given.tuning.keys, tune->split = given.tuning.split;
+    while (!given.warps && tune->warps > o->rows / WARP_ROWS && room_for(o, d) < 2) {
+        tune->warps /= 2, tune->keys = given.keys, tune->split = given.split;
         choose_keys(o);
     }
-    while (!given.tuning.keys && tune->keys > LEAST_KEYS * decode_parts_of(o) && room_for(o, d) < 2)
+    while (!given.keys && tune->keys > LEAST_KEYS * decode_parts_of(o) && room_for(o, d) < 2)
         tune->keys /= 2;
     const int room = room_for(o, d);
     sett__either(&tune->stages, room < 2 ? 2 /* it will be refused */ : least(MOST_STAGES, room));
+}
+
+void sett__decode_check_split(choice *c, const sett_attention_decode_tuning *tune)
+{
+    if (!*c->why && (tune->split < tune->keys || tune->split % tune->keys || tune->split > 1 << 16))
+        REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);
+    sett__in_range(c, "blocks", tune->blocks, 1, 65535);
 }
 
 static void check_tile(const sett_attention_decode_options *o, const device *d, choice *c)
@@ -71,10 +81,8 @@ static void check_tile(const sett_attention_decode_options *o, const device *d, 
         REFUSE(c, ".warps is %d: a multiple of %d, .rows / 16", tune->warps, high);
     if (!*c->why && (tune->keys < 16 || tune->keys > MOST_KEYS || tune->keys % (LEAST_KEYS * parts)))
         REFUSE(c, ".keys is %d: a multiple of %d, 16 times .warps %d / (.rows %d / 16), up to 256", tune->keys, 16 * parts, tune->warps, o->rows);
-    if (!*c->why && (tune->split < tune->keys || tune->split % tune->keys || tune->split > 1 << 16))
-        REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);
+    sett__decode_check_split(c, tune);
     sett__in_range(c, "stages", tune->stages, 2, 16);
-    sett__in_range(c, "blocks", tune->blocks, 1, 65535);
     if (!*c->why && bytes_besides(o) + tune->stages * stage_bytes(o) > d->shared_memory_bytes)
         REFUSE(c, ".stages is %d: with .d %d, .rows %d and .keys %d more shared memory than a block has", tune->stages, o->d, o->rows, tune->keys);
 }
@@ -127,11 +135,13 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     t->N = o->page ? NULL : sett_sym(b, "N"), t->pool = o->page ? sett_sym(b, "P") : NULL;
     sett_val *of_keys = o->page ? t->pool : t->B;
     const sett_arg keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
+    const int columns = o->d + x->kind->latent;
     const bool wide = !by_tma(&x->all);
     t->group = SETT_A(sett_floordiv(t->H, t->HK));
-    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), o->d, false);
-    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, o->d, wide);
-    operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d, wide);
+    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), columns, false);
+    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, columns, wide);
+    if (!x->kind->latent)
+        operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d, wide);
     t->O = sett__attention_operand(b, "O", o->dtype, t->B, SETT_A(sett_mul(t->group, t->HK)), SETT_A(t->M), o->d, false); /* so launches check that HK divides H */
     if (o->scaled) {
         x->k_scale = sett_param(b, "KSCALES", SETT_F32, sett_make_layout(b, T1(t->HK), T1(sett_sym(b, "LKSCALES0"))));
@@ -141,7 +151,8 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     sett__attention_mask_params(b, t);
     if (o->lse)
         t->lse = sett_param(b, "LSE", SETT_F32, sett_make_layout(b, T(t->B, t->H, t->M), T(sett_sym(b, "LLSE0"), sett_sym(b, "LLSE1"), 1)));
-    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(sett_sym(b, "partial"))), .align = 16);
+    x->floats = sett_sym(b, "partial");
+    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(x->floats)), .align = 16);
     x->counters = sett_sym(b, "left");
     x->left = sett_param(b, "LEFT", SETT_U32, sett_make_layout(b, T1(x->counters)));
     x->q = operand[0];
@@ -151,14 +162,14 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
 {
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
-    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d), 1024);
+    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d, QUERY_STAGES), 1024);
     t->k = sett__attention_ring(b, &x->all, operand[1], o->d, false);
     t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
     x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
-    x->last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
     x->keys = sett__attention_pipe(b, &x->all, o->tuning.stages, stage_bytes(o), SETT_WARPS(o->tuning.warps));
-    sett__attention_slots(b, t, DECODE_WORK_INTS, o->tuning.warps);
-    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + CREW_WARPS), .defer_sync = true);
+    x->queries = sett_pipeline_async(b, .stages = QUERY_STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(CREW_WARPS), .defer_sync = true);
 }
 
 /* ---- which split comes next ------------------------------------------------------------------------------------ */
@@ -191,14 +202,13 @@ typedef struct walk {
 /* Asks for it, a split ahead: nothing here waits for the answer. */
 static void step(sett_build *b, const decode_parts *x, const walk *at)
 {
-    sett_if (b, attention_once(b, &x->t))
-        sett_set(at->ticket, sett_to(sett_atomic_add(x->left, 1, sett_sub(x->counters, 2)), SETT_I32), 0);
+    sett__attention_ticket(b, &x->t, x->left, sett_sub(x->counters, 2), at->ticket);
 }
 
 /* The first splits are the blocks' own, and are no tickets. */
-static sett_val *index_of(sett_build *b, const decode_parts *x, const walk *at)
+static sett_val *index_of(sett_build *b, const walk *at)
 {
-    return sett_add(sett__attention_told(&x->t, at->ticket), sett_grid_dim(b, 0));
+    return sett_add(sett_at(at->ticket, 0), sett_grid_dim(b, 0));
 }
 
 /* The last block to end leaves the counters as the next launch needs them. */
@@ -216,7 +226,7 @@ static void end_walk(sett_build *b, const decode_parts *x)
 static void pass(sett_build *b, const decode_parts *x, const walk *at)
 {
     sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_val *index = index_of(b, x, at);
+    sett_val *index = index_of(b, at);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         sett_val *request = sett_at(at->request, 0);
         sett_set(more, 0, 0);
@@ -233,12 +243,19 @@ static void pass(sett_build *b, const decode_parts *x, const walk *at)
 /* What a launch cannot know, on the CPU engine. */
 static void check_request(sett_build *b, const attention_parts *t, sett_val *request, sett_val *keys)
 {
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    sett__attention_check_numbers(b, t);
     if (t->pages)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
     else if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
+}
+
+/* Is the workspace as large as sett_attention_decode_workspace says? */
+static void check_workspace(sett_build *b, const decode_parts *x)
+{
+    sett_val *slots = sett_to(sett_value(b, x->slots), SETT_I64), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
+    sett_assert(b, sett_ge(sett_to(x->floats, SETT_I64), floats), "PARTIAL has {} elements, and the launch needs {}", x->floats, floats);
+    sett_assert(b, sett_ge(sett_to(x->counters, SETT_I64), counters), "LEFT has {} elements, and the launch needs {}", x->counters, counters);
 }
 
 static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
@@ -246,7 +263,7 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     const int split = x->o->tuning.split, tile = x->o->tuning.keys;
     const request_splits s = splits_of(b, x, sett_at(at->request, 0));
     check_request(b, &x->t, sett_at(at->request, 0), s.keys);
-    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, x, at), .splits = s.n};
+    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, at), .splits = s.n};
     sett_val *within = sett_sub(w.slot, sett_at(at->before, 0)), *pair = sett_floordiv(within, s.n), *high = sett_value(b, x->high);
     w.split = sett_sub(within, sett_mul(pair, s.n));
     w.head = sett_floordiv(pair, high);
@@ -257,19 +274,27 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     return w;
 }
 
-static void load(sett_build *b, const decode_parts *x, const decode_work *w, sett_pipeline_state *put)
+sett_val *sett__decode_take(const decode_parts *x, sett_pipeline_state *get, decode_work *w)
 {
-    const attention_parts *t = &x->t;
-    const attention_work of = {.request = w->request, .shared = w->head, .keys = w->keys};
-    sett_for (b, tile, w->from, w->to, 1)
-        sett__attention_load(b, t, (const attention_operand *const[]){&t->k, &t->v}, 2, &of, tile, put);
+    sett_consumer_wait(get);
+    sett_val *is_work = sett__attention_told(&x->t, get, (sett_val **)w, DECODE_WORK_INTS);
+    sett_consumer_release(get);
+    sett_pipeline_advance(get);
+    return is_work;
 }
 
-static void produce(sett_build *b, const decode_parts *x)
+static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *put, sett_pipeline_state *more)
 {
-    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->t.work);
+    (void)more;
+    sett__attention_load(b, &x->t, (const attention_operand *const[]){&x->t.k, &x->t.v}, 2, of, tile, put);
+}
+
+void sett__decode_produce(sett_build *b, const decode_parts *x)
+{
+    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *more_keys = x->more ? sett_pipeline_producer_state(x->more) : NULL, *work = sett_pipeline_producer_state(x->work);
     const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
+    check_workspace(b, x);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         pass(b, x, &at);
         sett_val *is_work = sett_lt(sett_at(at.request, 0), x->t.B);
@@ -278,7 +303,9 @@ static void produce(sett_build *b, const decode_parts *x)
             const decode_work w = work_at(b, x, &at);
             step(b, x, &at);
             sett__attention_tell(b, &x->t, work, (sett_val *const *)&w, DECODE_WORK_INTS);
-            load(b, x, &w, keys);
+            const attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
+            sett_for (b, tile, w.from, w.to, 1)
+                x->kind->load(b, x, &of, tile, keys, more_keys);
         }
         sett_else (b) {
             sett__attention_tell(b, &x->t, work, NULL, DECODE_WORK_INTS);
@@ -288,69 +315,94 @@ static void produce(sett_build *b, const decode_parts *x)
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-void sett_attention_decode(sett_build *b, const void *user)
+void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, const decode_kind *kind)
 {
     static const sett_attention_functions none = {.size = sizeof none};
-    sett_attention_decode_options o;
     sett_tensor *operand[3];
-    if (!sett__kernel_options(b, &sett__attention_decode, user, &o))
-        return;
-    const int warps = o.tuning.warps;
-    decode_parts x = {.o = &o, .all = options_of(&o, o.tuning.keys), .mine = options_of(&o, o.tuning.keys / decode_parts_of(&o))};
-    x.t = (attention_parts){.o = &x.all, .own = &none, .source = o.page ? &sett__attention_paged : o.lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
+    decode_parts x = {.o = o, .kind = kind, .all = options_of(o, o->tuning.keys), .mine = options_of(o, o->tuning.keys / (kind->latent ? 1 : decode_parts_of(o)))};
+    x.t = (attention_parts){.o = &x.all, .own = &none, .source = o->page ? &sett__attention_paged : o->lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
     params(b, &x, operand);
     x.group = sett_make_fast_divmod(b, x.t.group);
     x.rows = sett_mul(x.t.M, x.t.group);
-    x.high = SETT_A(sett_ceil_div(x.rows, o.rows));
+    x.high = SETT_A(sett_ceil_div(x.rows, o->rows));
     x.unit = (attention_scores){.b = b, .t = &x.t};
     x.scale = sett__attention_unit(&x.unit, LOG2_E);
-    const sett_arg keys = o.page ? SETT_A(sett_mul(x.t.pages, o.page)) : SETT_A(x.t.N);
-    const sett_arg most = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o.tuning.split), 1)));
-    sett_grid(b, sett_min(most, SETT_A(o.tuning.blocks)));
-    sett_block(b, (warps + 1) * WARP);
+    const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
+    x.slots = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
+    sett_grid(b, sett_min(x.slots, SETT_A(o->tuning.blocks)));
+    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + HELPERS) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
-    places(b, &x, operand);
+    kind->places(b, &x, operand);
+    x.t.slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
+    x.last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
+    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
     x.t.lane = by_tma(&x.all) ? NULL : sett_lane_idx(b);
     x.scores = x.t, x.scores.o = &x.mine;
-    sett__begin(b, o.no_pdl);
-    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
-    sett_if (b, sett_eq(warp, warps)) {
-        sett_if (b, attention_loads(b, &x.t))
-            produce(b, &x);
-    }
-    sett_else (b)
-        sett__decode_consume(b, &x);
+    sett__begin(b, o->no_pdl);
+    kind->run(b, &x);
 }
 
-static sett_status too_few(sett_error *err, const char *name, int is, const char *what)
+static void run(sett_build *b, const decode_parts *x)
+{
+    const int warps = x->o->tuning.warps;
+    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
+    sett_if (b, sett_lt(warp, warps))
+        sett__decode_consume(b, x);
+    sett_else (b) {
+        sett_if (b, sett_eq(warp, warps)) {
+            sett_if (b, attention_loads(b, &x->t))
+                sett__decode_produce(b, x);
+        }
+        sett_else (b) {
+            sett_if (b, sett_eq(warp, warps + 1))
+                sett__decode_fetch(b, x);
+            sett_else (b)
+                sett__decode_finish(b, x, sett_sub(sett_thread_idx(b, 0), (warps + 2) * WARP));
+        }
+    }
+}
+
+void sett_attention_decode(sett_build *b, const void *user)
+{
+    static const decode_kind kind = {.places = places, .load = load, .run = run};
+    sett_attention_decode_options o;
+    if (sett__kernel_options(b, &sett__attention_decode, user, &o))
+        sett__decode_body(b, &o, &kind);
+}
+
+static sett_status too_few(sett_error *err, const char *call, const char *name, int is, const char *what)
 {
     if (err) {
         err->status = SETT_E_ARGUMENT;
-        snprintf(err->text, sizeof err->text, "sett_attention_decode_workspace: %s is %d: %s", name, is, what);
+        snprintf(err->text, sizeof err->text, "%s: %s is %d: %s", call, name, is, what);
     }
     return SETT_E_ARGUMENT;
 }
 
+sett_status sett__decode_workspace(const sett_attention_decode_options *o, const char *call, const int counts[5], size_t *partial, size_t *left, sett_error *err)
+{
+    static const char *const names[] = {"requests", "heads", "heads_k", "queries", "keys"};
+    const size_t requests = (size_t)counts[0], heads = (size_t)counts[1], heads_k = (size_t)counts[2];
+    for (int i = 0; i < 5; i++)
+        if (counts[i] < 1)
+            return too_few(err, call, names[i], counts[i], "1 or more");
+    if (heads % heads_k)
+        return too_few(err, call, "heads", counts[1], "a multiple of heads_k");
+    const size_t rows = (size_t)counts[3] * (heads / heads_k), tile = (size_t)o->rows, high = (rows + tile - 1) / tile, split = (size_t)o->tuning.split, splits = ((size_t)counts[4] + split - 1) / split;
+    const size_t slots = requests * heads_k * high * splits;
+    *partial = slots * (rows < tile ? rows : tile) * (size_t)decode_partial_columns(o);
+    *left = 2 * slots + 2;
+    return SETT_OK;
+}
+
 sett_status sett_attention_decode_workspace(const sett_attention_decode_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
 {
-    const struct { const char *name; int is; } counts[] = {{"requests", requests}, {"heads", heads}, {"heads_k", heads_k}, {"queries", queries}, {"keys", keys}};
     sett_attention_decode_options o = {0};
     *partial = *left = 0;
     if (user && user->size <= sizeof o)
         memcpy(&o, user, user->size);
-    sett_status s = sett_kernels_choose(sett_attention_decode, user ? (void *)&o : NULL, NULL, err);
-    if (s)
-        return s;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].is < 1)
-            return too_few(err, counts[i].name, counts[i].is, "1 or more");
-    if (heads % heads_k)
-        return too_few(err, "heads", heads, "a multiple of heads_k");
-    const size_t rows = (size_t)queries * (size_t)(heads / heads_k), high = (rows + (size_t)o.rows - 1) / (size_t)o.rows, splits = ((size_t)keys + (size_t)o.tuning.split - 1) / (size_t)o.tuning.split;
-    const size_t slots = (size_t)requests * (size_t)heads_k * high * splits;
-    *partial = slots * (rows < (size_t)o.rows ? rows : (size_t)o.rows) * (size_t)decode_partial_columns(&o);
-    *left = 2 * slots + 2;
-    return SETT_OK;
+    const sett_status s = sett_kernels_choose(sett_attention_decode, user ? (void *)&o : NULL, NULL, err);
+    return s ? s : sett__decode_workspace(&o, "sett_attention_decode_workspace", (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_decode_options, member_)

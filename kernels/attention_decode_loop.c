@@ -11,6 +11,7 @@ typedef struct warp {
     const decode_parts *x;
     const decode_work *w;
     sett_val *part; /* which keys of a tile */
+    sett_pipeline_state *keys, *queries, *put; /* put: of sums */
 } warp;
 
 static int keys_of(const warp *f)
@@ -25,46 +26,60 @@ static sett_tensor *mine_of(const warp *f, const attention_operand *x, sett_val 
     return x->across ? sett_local_tile(tile, T(x->columns, keys_of(f)), T(0, f->part)) : sett_local_tile(tile, T(keys_of(f), x->columns), T(f->part, 0));
 }
 
-/* The rows of Q to shared memory, by all that multiply. Those behind the last are the last one, which is not stored twice. */
-static void load_query(sett_build *b, const warp *f)
+/* ---- queries -------------------------------------------------------------------------------------------------- */
+/* The rows of a split to shared memory. Those behind the last are the last one, which is not stored twice. */
+static void fetch(sett_build *b, const decode_parts *x, const decode_work *w, sett_tensor *to)
 {
-    const decode_parts *x = f->x;
+    enum { AT_ONCE = 4 /* loads of a thread that do not wait for each other */ };
     const int parts = x->o->d / PART;
-    sett_tensor *to = sett__warp_query(b, &x->scores);
-    sett_for (b, i, sett_thread_idx(b, 0), x->o->rows * parts, decode_threads(x)) {
-        sett_val *row = sett_floordiv(i, parts), *part = sett_mod(i, parts);
-        const sett_quot_rem at = sett_divmod(sett_min(sett_add(f->w->row, row), sett_sub(x->rows, 1)), x->group);
-        sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(f->w->head, x->group.divisor), at.remainder), f->w->request);
-        sett_store(sett_local_tile(to, T(1, PART), T(row, part)), sett_to(sett_load(sett_local_tile(from, T1(PART), T1(part))), decode_multiplied(x->o)));
+    sett_for (b, i, sett_lane_idx(b), x->o->rows * parts, AT_ONCE * WARP) {
+        sett_val *row[AT_ONCE], *part[AT_ONCE], *of[AT_ONCE];
+        for (int j = 0; j < AT_ONCE; j++) {
+            sett_val *k = sett_add(i, j * WARP);
+            row[j] = sett_floordiv(k, parts), part[j] = sett_mod(k, parts);
+            const sett_quot_rem at = sett_divmod(sett_min(sett_add(w->row, row[j]), sett_sub(x->rows, 1)), x->group);
+            sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(w->head, x->group.divisor), at.remainder), w->request);
+            of[j] = sett_load(sett_local_tile(from, T1(PART), T1(part[j])));
+        }
+        for (int j = 0; j < AT_ONCE; j++)
+            sett_store(sett_local_tile(to, T(1, PART), T(row[j], part[j])), sett_to(of[j], decode_multiplied(x->o)));
     }
-    sett_barrier(b, DECODE_BARRIER, decode_threads(x));
 }
 
-/* Zeros for keys of V that are not the request's, as what lies there may be NaN. */
-static void clear_tail(sett_build *b, const warp *f, sett_tensor *v, sett_val *first_key)
+void sett__decode_fetch(sett_build *b, const decode_parts *x)
 {
-    const int keys = keys_of(f), part = sett__vec(f->x->o->kv), parts = f->x->o->d / part;
-    if (!f->x->o->lengths || !by_tma(&f->x->all))
-        return; /* copies write zeros there */
-    sett_val *first = sett_max(sett_sub(f->w->keys, first_key), 0);
-    sett_if (b, sett_lt(first, keys)) {
-        sett_for (b, i, f->base.lane, sett_mul(sett_sub(keys, first), parts), WARP)
-            sett_fill(sett_local_tile(v, T(part, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
-        sett_sync_warp(b);
+    decode_work w;
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->queries);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work) {
+            sett_producer_acquire(put);
+            fetch(b, x, &w, sett__warp_query(b, &x->scores, sett_slice(x->t.q, ALL, ALL, sett_pipeline_stage(put))));
+            sett_producer_commit(put);
+            sett_pipeline_advance(put);
+        }
     }
 }
 
-static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_val *number)
+/* ---- products ------------------------------------------------------------------------------------------------- */
+static sett_tensor *query_of(const warp *f)
+{
+    return sett_slice(f->x->t.q, ALL, ALL, sett_pipeline_stage(f->queries));
+}
+
+static void tile(sett_build *b, const warp *f, sett_val *number)
 {
     const decode_parts *x = f->x;
-    sett_val *mine = sett_add(sett_mul(number, decode_parts_of(x->o)), f->part), *stage = sett_pipeline_stage(get);
-    sett_consumer_wait(get);
-    sett__warp_weights(b, &f->base, mine_of(f, &x->t.k, stage), mine, true);
+    sett_val *mine = sett_add(sett_mul(number, decode_parts_of(x->o)), f->part), *stage = sett_pipeline_stage(f->keys);
+    sett_consumer_wait(f->keys);
+    sett__warp_weights(b, &f->base, query_of(f), mine_of(f, &x->t.k, stage), mine, true);
     sett_tensor *v = mine_of(f, &x->t.v, stage);
-    clear_tail(b, f, v, sett_mul(mine, keys_of(f)));
+    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w->keys, sett_mul(mine, keys_of(f))), f->base.lane, WARP, NULL);
     sett__warp_sums(b, &f->base, v);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
+    sett_consumer_release(f->keys);
+    sett_pipeline_advance(f->keys);
 }
 
 /* Sums, largest score and sum of weights of this warp, for the others. */
@@ -82,28 +97,51 @@ static void leave(sett_build *b, const warp *f)
         }
 }
 
+/* Of one split. */
+static void consume(sett_build *b, warp *f)
+{
+    const decode_parts *x = f->x;
+    const decode_work *w = f->w;
+    f->base.of = (attention_work){.row = sett_add(w->row, f->base.row), .head = sett_mul(w->head, x->group.divisor), .request = w->request, .rows = x->t.M, .keys = w->keys};
+    f->base.k_scale = x->k_scale ? sett_at(x->k_scale, w->head) : NULL;
+    sett_fill(f->base.o, 0.0), sett_fill(f->base.sum, 0.0), sett_fill(f->base.max, -INFINITY);
+    sett_consumer_wait(f->queries);
+    sett__warp_begin(&f->base, query_of(f));
+    if (f->base.keeps_query)
+        sett_consumer_release(f->queries);
+    sett__attention_scores_begin(b, &f->base.scores);
+    sett_for (b, i, w->from, w->to, 1)
+        tile(b, f, i);
+    if (!f->base.keeps_query)
+        sett_consumer_release(f->queries);
+    sett_pipeline_advance(f->queries);
+    sett_producer_acquire(f->put);
+    leave(b, f);
+    sett_producer_commit(f->put);
+    sett_pipeline_advance(f->put);
+}
+
+/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh, and those of many rows, whose warps are more
+ * than 4 and have 168 each. */
+static bool keeps_query(const sett_attention_decode_options *o)
+{
+    return o->d <= (o->rows > WARP_ROWS && o->tuning.warps > 4 ? 64 : 128) && !(o->exact && o->softcap);
+}
+
 void sett__decode_consume(sett_build *b, const decode_parts *x)
 {
     decode_work w;
     sett_val *number = sett_make_warp_uniform(sett_warp_idx(b));
-    warp f = {.x = x, .w = &w, .part = sett_mod(number, decode_parts_of(x->o)), .base = {.t = &x->scores, .lane = sett_lane_idx(b), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS)}};
+    warp f = {.x = x, .w = &w, .part = sett_mod(number, decode_parts_of(x->o)), .base = {.t = &x->scores, .lane = sett_lane_idx(b), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS), .keeps_query = keeps_query(x->o)}};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->t.work), *keys = sett_pipeline_consumer_state(x->keys);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
+    f.keys = sett_pipeline_consumer_state(x->keys), f.queries = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->left_sums);
     sett__warp_make(b, &f.base);
     f.base.scores.heads = &x->group;
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__attention_take(b, &x->t, work, (sett_val **)&w, DECODE_WORK_INTS);
+        sett_val *is_work = sett__decode_take(x, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            f.base.of = (attention_work){.row = sett_add(w.row, f.base.row), .head = sett_mul(w.head, x->group.divisor), .request = w.request, .rows = x->t.M, .keys = w.keys};
-            f.base.k_scale = x->k_scale ? sett_at(x->k_scale, w.head) : NULL;
-            sett_fill(f.base.o, 0.0), sett_fill(f.base.sum, 0.0), sett_fill(f.base.max, -INFINITY);
-            load_query(b, &f);
-            sett__warp_begin(b, &f.base);
-            sett_for (b, i, w.from, w.to, 1)
-                tile(b, &f, keys, i);
-            leave(b, &f);
-            sett__decode_finish(b, x, &w);
-        }
+        sett_if (b, is_work)
+            consume(b, &f);
     }
 }

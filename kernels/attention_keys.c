@@ -2,13 +2,13 @@
 /* The warp that loads: which tile of queries comes next, and where its keys are. */
 #include "attention.h"
 
-enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */, TOGETHER = 4 /* boxes */, ROWS = 16 /* that a warp copies at once; a page has whole ones */ };
+enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a copy */, TOGETHER = 4 /* boxes */, ROWS = 16 /* that a warp copies at once; a page has whole ones */ };
 
 /* ---- sources of keys ---------------------------------------------------------------------------------------- */
-/* A tile of so many keys at number i of (keys,columns), or (columns,keys). */
-static sett_tensor *keys_at(const attention_operand *x, sett_tensor *t, int keys, sett_arg i)
+/* A tile of so many keys, at number i, of (keys,columns), or (columns,keys); columns: of as many as there are, number 0 in shared memory. */
+static sett_tensor *keys_at(const attention_operand *x, sett_tensor *t, int keys, sett_arg i, int columns)
 {
-    return x->across ? sett_local_tile(t, T(x->columns, keys), T(0, i)) : sett_local_tile(t, T(keys, x->columns), T(i, 0));
+    return x->across ? sett_local_tile(t, T(x->columns, keys), T(columns, i)) : sett_local_tile(t, T(keys, x->columns), T(i, columns));
 }
 
 static sett_tensor *stage_of(const attention_operand *x, sett_pipeline_state *s)
@@ -120,7 +120,7 @@ static void load_piece(sett_build *b, const attention_parts *t, const attention_
     if (page)
         sett_assert(b, sett_or(sett_ge(first, w->keys), sett_and(sett_ge(page, 0), sett_lt(page, t->pool))), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), page, t->pool);
     sett_val *at = sett_floordiv(page ? sett_mod(first, t->o->page) : first, n);
-    sett_tensor *from = keys_at(x, t->source->of(x, w, page), n, SETT_A(at)), *piece = keys_at(x, stage_of(x, to), n, i);
+    sett_tensor *from = keys_at(x, t->source->of(x, w, page), n, SETT_A(at), x->first), *piece = keys_at(x, stage_of(x, to), n, i, 0);
     if (by_tma(t->o))
         sett_tma_load(x->map, from, piece, sett_pipeline_barrier(to));
     else
@@ -166,40 +166,72 @@ void sett__attention_load(sett_build *b, const attention_parts *t, const attenti
     sett_pipeline_advance(put);
 }
 
-void sett__attention_clear_tail(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *stage, sett_val *tile)
+void sett__attention_clear(sett_build *b, const attention_parts *t, sett_tensor *v, int columns, sett_val *left, sett_val *thread, int threads, sett_val *barrier)
 {
-    const int keys = t->o->tuning.keys, threads = groups_of(t->o) * GROUP, parts = t->v.columns / PART;
-    sett_val *first = sett_sub(w->keys, sett_mul(tile, keys));
-    sett_tensor *v = sett_slice(t->v.ring, ALL, ALL, stage);
-    if ((!t->o->ragged && !t->o->page) || is_f8(t->o))
-        return; /* boxes read zeros there, or the warps that turn V have made some */
-    sett_if (b, sett_lt(first, keys)) {
-        sett_for (b, i, sett_thread_idx(b, 0), sett_mul(sett_sub(keys, first), parts), threads)
-            sett_fill(sett_local_tile(v, T(PART, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
-        sett_fence_view_async_shared(b);
-        sett_barrier(b, BARRIER_ALL, threads);
+    const int keys = t->o->tuning.keys, part = sett__vec(t->o->dtype), parts = columns / part;
+    if ((!t->key_offsets && !t->lengths) || !by_tma(t->o))
+        return; /* copies write zeros there */
+    left = sett_max(left, 0);
+    sett_if (b, sett_lt(left, keys)) {
+        sett_for (b, i, thread, sett_mul(sett_sub(keys, left), parts), threads)
+            sett_fill(sett_local_tile(v, T(part, 1), T(sett_mod(i, parts), sett_add(left, sett_floordiv(i, parts)))), 0);
+        if (barrier) {
+            sett_fence_view_async_shared(b);
+            sett_barrier(b, barrier, threads);
+        } else
+            sett_sync_warp(b);
     }
 }
 
 /* ---- which tile comes next ------------------------------------------------------------------------------------ */
-/* A block's walk over all tiles: those of a request behind those of the one before it. */
+/* A block's walk over all tiles: those of a request behind those of the one before it. Where requests differ in length and blocks ask for tiles,
+ * there are two lists, of requests of many rows and of those of one tile: products bound the first, which share keys, and memory the second.
+ * Half of the blocks begin with each, so that both are at work at once; a block goes to the other list behind its own. */
 typedef struct walk {
     sett_tensor *index, *round, *request, *before; /* before: tiles of earlier requests */
+    sett_tensor *list, *lists_left;                /* list: 0, or of one tile 1; two lists alone */
+    sett_val *own[2];                              /* how many blocks begin with a list: they have its first tiles */
 } walk;
 
-static walk begin_walk(sett_build *b)
+static bool has_lists(const attention_parts *t)
 {
-    return (walk){sett_var(b, SETT_I32, sett_block_idx(b, 0)), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+    return t->next && t->offsets;
+}
+
+static walk begin_walk(sett_build *b, const attention_parts *t)
+{
+    sett_val *i = sett_block_idx(b, 0), *n = sett_grid_dim(b, 0);
+    walk x = {.own = {n, n}};
+    if (has_lists(t)) {
+        x.list = sett_var(b, SETT_I32, sett_mod(i, 2)), x.lists_left = sett_var(b, SETT_I32, 2);
+        x.own[0] = sett_floordiv(sett_add(n, 1), 2), x.own[1] = sett_floordiv(n, 2);
+        i = sett_floordiv(i, 2);
+    }
+    x.index = sett_var(b, SETT_I32, i), x.round = sett_var(b, SETT_I32, 0), x.request = sett_var(b, SETT_I32, 0), x.before = sett_var(b, SETT_I32, 0);
+    return x;
+}
+
+static sett_val *list_of(sett_build *b, const walk *x)
+{
+    return x->list ? sett_at(x->list, 0) : sett_const(b, SETT_I32, 0);
+}
+
+void sett__attention_ticket(sett_build *b, const attention_parts *t, sett_tensor *counters, sett_val *which, sett_tensor *to)
+{
+    sett_if (b, attention_once(b, t))
+        sett_set(to, sett_to(sett_atomic_add(counters, 1, which), SETT_I32), 0);
+    if (t->lane)
+        sett_set(to, sett_make_warp_uniform(sett_at(to, 0)), 0);
 }
 
 /* Block i of n takes tiles i, 2n - 1 - i, 2n + i ..., so that what a round gives it too much of the next one takes back. With .dynamic it
  * takes the next that nobody has, which is asked for a tile ahead. */
 static void step(sett_build *b, const attention_parts *t, const walk *x)
 {
-    sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0);
+    sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0), *list = list_of(b, x);
     if (t->next) {
-        sett_if (b, attention_once(b, t))
-            sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, 0), n), 0);
+        sett__attention_ticket(b, t, t->next, list, x->index);
+        sett_set(x->index, sett_add(sett_at(x->index, 0), sett_where(sett_eq(list, 0), x->own[0], x->own[1])), 0);
         return;
     }
     sett_val *round = sett_add(sett_at(x->round, 0), 1);
@@ -207,15 +239,24 @@ static void step(sett_build *b, const attention_parts *t, const walk *x)
     sett_set(x->index, sett_add(sett_mul(round, n), sett_where(sett_eq(sett_mod(round, 2), 0), i, sett_sub(sett_sub(n, 1), i))), 0);
 }
 
-/* The last block to end leaves the counters as the next launch needs them. */
-static void end_walk(sett_build *b, const attention_parts *t)
+/* A list has no tile `index`, of `before`. Each of n blocks comes here once for each list, so the one that asked for the greatest index is the last
+ * to ask, and leaves the counter as the next launch needs it. False: there is no other list. */
+static void end_list(sett_build *b, const attention_parts *t, const walk *x, sett_tensor *more)
 {
-    if (!t->next)
+    if (t->next)
+        sett_if (b, attention_once(b, t))
+            sett_if (b, sett_eq(sett_at(x->index, 0), sett_sub(sett_add(sett_at(x->before, 0), sett_grid_dim(b, 0)), 1)))
+                sett_set(t->next, 0, list_of(b, x));
+    if (!has_lists(t)) {
+        sett_set(more, 0, 0);
         return;
-    sett_if (b, attention_once(b, t))
-        sett_if (b, sett_eq(sett_atomic_ordered(t->next, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 1), sett_sub(sett_grid_dim(b, 0), 1)))
-            for (int i = 0; i < NEXT_INTS; i++)
-                sett_set(t->next, 0, i);
+    }
+    sett_val *left = sett_sub(sett_at(x->lists_left, 0), 1);
+    sett_set(x->lists_left, left, 0), sett_set(more, left, 0);
+    sett_if (b, sett_ne(left, 0)) {
+        sett_set(x->list, sett_sub(1, sett_at(x->list, 0)), 0), sett_set(x->request, 0, 0), sett_set(x->before, 0, 0);
+        step(b, t, x);
+    }
 }
 
 static sett_val *rows_of(const attention_parts *t, sett_val *request)
@@ -223,9 +264,10 @@ static sett_val *rows_of(const attention_parts *t, sett_val *request)
     return t->offsets ? sett_sub(sett_at(t->offsets, sett_add(request, 1)), sett_at(t->offsets, request)) : t->M;
 }
 
+/* Tiles of a head, or of those that are packed. */
 static sett_val *high_of(const attention_parts *t, sett_val *rows)
 {
-    return sett_floordiv(sett_add(rows, t->o->tuning.rows - 1), t->o->tuning.rows);
+    return sett_floordiv(sett_add(sett_mul(rows, heads_of(t->o)), t->o->tuning.rows - 1), t->o->tuning.rows);
 }
 
 /* What only the memory of the CPU engine tells without cost: assertions are compiled in there. */
@@ -233,10 +275,10 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 {
     sett_val *keys = t->source->keys(t, request);
     if (t->offsets)
-        sett_assert(b, sett_and(sett_ge(rows_of(t, request), 0), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} rows", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->offsets, request), 0), sett_ge(rows_of(t, request), 0)), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} rows", request,
             sett_at(t->offsets, request), sett_at(t->offsets, sett_add(request, 1)), t->M);
     if (t->key_offsets)
-        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} keys", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->key_offsets, request), 0), sett_ge(keys, 0)), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} keys", request,
             sett_at(t->key_offsets, request), sett_at(t->key_offsets, sett_add(request, 1)), t->N);
     if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
@@ -246,7 +288,7 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
 {
     if (!t->offsets) {
-        sett_val *tiles = sett_mul(high_of(t, t->M), t->H), *request = sett_min(sett_floordiv(index, tiles), t->B);
+        sett_val *tiles = sett_mul(high_of(t, t->M), t->columns), *request = sett_min(sett_floordiv(index, tiles), t->B);
         sett_set(x->request, request, 0), sett_set(x->before, sett_mul(request, tiles), 0);
         return;
     }
@@ -256,7 +298,10 @@ static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_va
         sett_set(more, 0, 0);
         sett_if (b, sett_lt(request, t->B)) {
             check_request(b, t, request);
-            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high_of(t, rows_of(t, request)), t->H));
+            sett_val *high = high_of(t, rows_of(t, request));
+            if (x->list)
+                high = sett_where(sett_eq(sett_to(sett_eq(high, 1), SETT_I32), sett_at(x->list, 0)), high, 0);
+            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high, t->columns));
             sett_if (b, sett_ge(index, end)) {
                 sett_set(x->before, end, 0), sett_set(x->request, sett_add(request, 1), 0);
                 sett_set(more, 1, 0);
@@ -275,12 +320,12 @@ static attention_work work_at(sett_build *b, const attention_parts *t, const wal
     w.rows = rows_of(t, w.request), w.keys = t->source->keys(t, w.request);
     w.first_row = t->offsets ? sett_at(t->offsets, w.request) : sett_const(b, SETT_I32, 0);
     const int bytes = (t->k.columns + t->v.columns) * sett__bytes_of(t->o->dtype);
-    sett_val *high = high_of(t, w.rows), *group = sett_value(b, t->group);
+    sett_val *high = high_of(t, w.rows), *group = t->o->group ? sett_const(b, SETT_I32, 1) : sett_value(b, t->group);
     sett_val *together = sett__attention_masks_last(t) ? sett_clamp(sett_floordiv(L2_BYTES / bytes, sett_max(w.keys, 1)), 1, t->HK) : sett_const(b, SETT_I32, 1);
     sett_val *heads = sett_mul(together, group), *within = sett_sub(index, sett_at(x->before, 0));
     sett_val *section = sett_floordiv(within, sett_mul(heads, high)), *rest = sett_sub(within, sett_mul(section, sett_mul(heads, high)));
-    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(t->H, first)), *up = sett_floordiv(rest, here);
-    w.head = sett_add(first, sett_sub(rest, sett_mul(up, here)));
+    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(t->columns, first)), *up = sett_floordiv(rest, here);
+    w.head = sett_mul(sett_add(first, sett_sub(rest, sett_mul(up, here))), heads_of(t->o));
     w.row = sett_mul(sett_sub(sett_sub(high, 1), up), t->o->tuning.rows);
     sett__attention_bounds(b, t, &w);
     return w;
@@ -299,37 +344,24 @@ void sett__attention_tell(sett_build *b, const attention_parts *t, sett_pipeline
     sett_pipeline_advance(put);
 }
 
-sett_val *sett__attention_take(sett_build *b, const attention_parts *t, sett_pipeline_state *get, sett_val **work, int n)
+sett_val *sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
 {
-    (void)b;
-    sett_consumer_wait(get);
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
     for (int i = 0; i < n; i++)
         work[i] = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, n)), 0);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
-    return is_work;
-}
-
-sett_val *sett__attention_told(const attention_parts *t, const sett_tensor *var)
-{
-    return t->lane ? sett_make_warp_uniform(sett_at(var, 0)) : sett_at(var, 0);
+    return sett_ne(sett_make_warp_uniform(sett_at(slot, n)), 0);
 }
 
 static void load_query(sett_build *b, const attention_parts *t, const attention_work *w, sett_pipeline_state *put)
 {
     const sett_attention_options *o = t->o;
-    sett_tensor *all = t->tq ? sett_tma_tensor(t->tq) : t->in, *rows = t->offsets ? sett_slice(all, ALL, ALL, w->head) : sett_slice(all, ALL, ALL, w->head, w->request);
-    rows = sett_domain_offset(rows, sett_add(w->first_row, w->row), 0);
+    sett_tensor *rows = sett__attention_rows(t, w, t->tq ? sett_tma_tensor(t->tq) : t->in, w->row);
     sett_producer_acquire(put);
     if (t->tq)
         sett_tma_load(t->tq, sett_local_tile(rows, T(o->tuning.rows, o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
     else
-        sett_for (b, i, 0, o->tuning.rows / ROWS, 1) {
-            sett_val *first = sett_mul(i, ROWS);
-            copy_rows(b, t, sett_local_tile(rows, T(ROWS, o->d), T(i, 0)), sett_local_tile(t->q, T(ROWS, o->d), T(i, 0)), o->d, sett_sub(sett_sub(w->rows, w->row), first));
-        }
+        sett_for (b, i, 0, o->tuning.rows / ROWS, 1)
+            copy_rows(b, t, sett_local_tile(rows, T(ROWS, o->d), T(i, 0)), sett_local_tile(t->q, T(ROWS, o->d), T(i, 0)), o->d, sett_sub(sett__attention_left(t, w, w->row), sett_mul(i, ROWS)));
     sett_producer_commit(put);
     sett_pipeline_advance(put);
 }
@@ -338,17 +370,15 @@ static void load_query(sett_build *b, const attention_parts *t, const attention_
 void sett__attention_produce(sett_build *b, const attention_parts *t)
 {
     sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
-    const walk x = begin_walk(b);
-    const sett_fast_divmod group = sett_make_fast_divmod(b, t->group);
+    const walk x = begin_walk(b, t);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *index = sett__attention_told(t, x.index);
+        sett_val *index = sett_at(x.index, 0);
         pass(b, t, &x, index);
-        step(b, t, &x);
-        sett_set(more, sett_to(sett_lt(sett_at(x.request, 0), t->B), SETT_I32), 0);
-        sett_if (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_if (b, sett_lt(sett_at(x.request, 0), t->B)) {
             attention_work w = work_at(b, t, &x, index);
-            w.shared = sett_value(b, sett_divmod(w.head, group).quotient);
+            step(b, t, &x);
+            w.shared = sett__attention_shared(b, t, w.head);
             w.first_key = t->source->first_key ? t->source->first_key(t, w.request) : NULL;
             sett__attention_tell(b, t, work, (sett_val *const *)&w, ATTENTION_WORK_INTS);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
@@ -362,7 +392,7 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
                 load_query(b, t, &w, query);
         }
         sett_else (b)
-            sett__attention_tell(b, t, work, NULL, ATTENTION_WORK_INTS);
+            end_list(b, t, &x, more);
     }
-    end_walk(b, t);
+    sett__attention_tell(b, t, work, NULL, ATTENTION_WORK_INTS);
 }

@@ -44,9 +44,9 @@ static sett_tensor *as_pairs(const attention_warp *f, sett_tensor *t)
     return is_f8(f->t->o) ? sett_recast_tensor(t, SETT_F16) : t;
 }
 
-sett_tensor *sett__warp_query(sett_build *b, const attention_parts *t)
+sett_tensor *sett__warp_query(sett_build *b, const attention_parts *t, sett_tensor *q)
 {
-    return is_f8(t->o) ? sett_composition(t->q, T(t->o->tuning.rows, sett_make_layout(b, T(2, 2, 4, t->o->d / 16), T(1, 8, 2, 16)))) : t->q;
+    return is_f8(t->o) ? sett_composition(q, T(t->o->tuning.rows, sett_make_layout(b, T(2, 2, 4, t->o->d / 16), T(1, 8, 2, 16)))) : q;
 }
 
 sett_tensor *sett__warp_columns(sett_build *b, const attention_warp *f, sett_tensor *t)
@@ -65,16 +65,10 @@ static sett_tensor *from_pairs(sett_build *b, const attention_warp *f, sett_tens
 }
 
 /* ---- a tile ---------------------------------------------------------------------------------------------------- */
-/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh: they are read again for each tile. */
-static bool keeps_query(const attention_warp *f)
-{
-    return f->t->o->d <= (by_tma(f->t->o) ? 128 : 96) && !(f->t->o->exact && f->t->o->softcap);
-}
-
-static void read_query(const attention_warp *f)
+static void read_query(const attention_warp *f, sett_tensor *q)
 {
     sett_thr_copy *copy = sett_get_slice(f->read_q, f->lane);
-    sett_tensor *mine = sett_local_tile(f->t->q, T(WARP_ROWS, f->t->o->d), T(sett_floordiv(f->row, WARP_ROWS), 0));
+    sett_tensor *mine = sett_local_tile(q, T(WARP_ROWS, f->t->o->d), T(sett_floordiv(f->row, WARP_ROWS), 0));
     sett_copy(f->read_q, sett_partition_S(copy, mine), sett_retile(copy, f->q));
 }
 
@@ -89,19 +83,18 @@ static void multiply(sett_build *b, const attention_warp *f, sett_tensor *acc, s
     sett_gemm(f->mma, acc, a, from_pairs(b, f, frag, of_v ? o->dv : keys_of(f), (of_v ? keys_of(f) : o->d) / 16, of_v), acc, .overwrite = !of_v);
 }
 
-void sett__warp_begin(sett_build *b, attention_warp *f)
+void sett__warp_begin(const attention_warp *f, sett_tensor *q)
 {
-    if (keeps_query(f))
-        read_query(f);
-    sett__attention_scores_begin(b, &f->scores);
+    if (f->keeps_query)
+        read_query(f, q);
 }
 
 /* And sums and O so far, times what the new maximum makes of them. */
-void sett__warp_weights(sett_build *b, const attention_warp *f, sett_tensor *k, sett_val *tile, bool edge)
+void sett__warp_weights(sett_build *b, const attention_warp *f, sett_tensor *q, sett_tensor *k, sett_val *tile, bool edge)
 {
     sett_val *fade;
-    if (!keeps_query(f))
-        read_query(f);
+    if (!f->keeps_query)
+        read_query(f, q);
     multiply(b, f, f->s, f->q, k, false);
     sett_val *s = sett_reshape(sett_load(f->s), T(T(2, 2, keys_of(f) / 8), 1, 1));
     if (f->k_scale)

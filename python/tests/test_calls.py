@@ -105,16 +105,20 @@ class Arguments(Case):
         q, pool = rng.standard_normal((sum(rows), heads, d)).astype("f2"), rng.standard_normal((2, 9, 1, page, d)).astype("f2")
         table, lengths = np.array([[8, -1, -1], [2, -1, -1], [5, 0, 7]], "i4"), np.array(keys, "i4")
         offsets, sinks, out, lse = np.cumsum((0, *rows)).astype("i4"), np.array([0.5, -1], "f4"), np.zeros_like(q), np.zeros((heads, sum(rows)), "f4")
-        kernel = engine().compile(sett.kernels.attention, target="cpu", dtype="f16", d=d, ragged=1, page=page, causal=1, sinks=1, lse=1)
-        kernel(q.transpose(1, 0, 2), pool[0], pool[1], out.transpose(1, 0, 2), offsets, table, lengths, sinks, lse)
-        for i, (m, n) in enumerate(zip(rows, keys)):
-            at = slice(offsets[i], offsets[i + 1])
-            k, v = (x[table[i, :-(-n // page)], 0].reshape(-1, d)[:n].astype("f8") for x in pool)
-            score = q[at].transpose(1, 0, 2).astype("f8") @ k.T / d**0.5
-            weights = np.exp(np.where(np.arange(n) <= np.arange(m)[:, None] + n - m, score, -np.inf))
-            total = weights.sum(axis=2, keepdims=True) + np.exp(sinks.astype("f8"))[:, None, None]
-            self.assertLess(abs(out[at].transpose(1, 0, 2) - weights / total @ v).max(initial=0), 2e-3)
-            self.assertLess(abs(lse[:, at] - np.log(total[:, :, 0])).max(initial=0), 1e-3)
+        step, left = {"group": heads, "dynamic": 1}, np.zeros(2, "i4")
+        for more, last in (({}, ()), (step, (left,))):
+            kernel = engine().compile(sett.kernels.attention, target="cpu", dtype="f16", d=d, ragged=1, page=page, causal=1, sinks=1, lse=1, **more)
+            out.fill(0), lse.fill(0)
+            kernel(q.transpose(1, 0, 2), pool[0], pool[1], out.transpose(1, 0, 2), offsets, table, lengths, sinks, lse, *last)
+            for i, (m, n) in enumerate(zip(rows, keys)):
+                at = slice(offsets[i], offsets[i + 1])
+                k, v = (x[table[i, :-(-n // page)], 0].reshape(-1, d)[:n].astype("f8") for x in pool)
+                score = q[at].transpose(1, 0, 2).astype("f8") @ k.T / d**0.5
+                weights = np.exp(np.where(np.arange(n) <= np.arange(m)[:, None] + n - m, score, -np.inf))
+                total = weights.sum(axis=2, keepdims=True) + np.exp(sinks.astype("f8"))[:, None, None]
+                self.assertLess(abs(out[at].transpose(1, 0, 2) - weights / total @ v).max(initial=0), 2e-3)
+                self.assertLess(abs(lse[:, at] - np.log(total[:, :, 0])).max(initial=0), 1e-3)
+        self.assertFalse(left.any())
 
     def test_few_queries_over_many_keys(self):
         requests, heads, shared, keys, d = 2, 4, 2, 40, 64
@@ -134,6 +138,20 @@ class Arguments(Case):
             sett.kernels.attention_decode_workspace(requests, heads, 3, 1, keys, **options)
         with self.refused(Status.E_ARGUMENT, "attention_decode has no option 'head'"):
             sett.kernels.attention_decode_workspace(1, 1, 1, 1, 1, head=1)
+
+    def test_a_latent_cache(self):
+        requests, heads, keys, scale = 2, 3, 70, 0.07
+        rng = np.random.default_rng(5)
+        q, k = (rng.standard_normal((requests, *shape, 576)).astype("f2") for shape in ((heads, 1), (1, keys)))
+        lengths, out = np.array([keys, 9], "i4"), np.zeros((requests, heads, 1, 512), "f2")
+        partial, left = sett.kernels.attention_mla_workspace(requests, heads, 1, 1, keys, dtype="f16", lengths=1)
+        engine().compile(sett.kernels.attention_mla, target="cpu", dtype="f16", lengths=1)(q, k, out, lengths, scale, np.empty(partial, "f4"), np.zeros(left, "u4"))
+        for i, n in enumerate(lengths):
+            score = q[i, :, 0].astype("f8") @ k[i, 0, :n].astype("f8").T * scale
+            weights = np.exp(score - score.max(axis=1, keepdims=True))
+            self.assertLess(abs(out[i, :, 0] - weights / weights.sum(axis=1, keepdims=True) @ k[i, 0, :n, :512]).max(), 4e-3)
+        with self.refused(Status.E_ARGUMENT, "sett_attention_mla_workspace: keys is 0: 1 or more"):
+            sett.kernels.attention_mla_workspace(1, 1, 1, 1, 0, dtype="f16")
 
     def test_products_of_any_strides(self):
         whole = np.random.default_rng(3).integers(-2, 3, (3, 40, 51)).astype("f4")

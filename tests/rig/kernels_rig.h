@@ -78,6 +78,18 @@ static inline sett_kernel *compiled(sett_body body, const void *options)
     ck_assert_msg(!sett_kernels_compile(r.e, body, options, NULL, &k, &err), "%s", err.text);
     return k;
 }
+/* Of a test of attention that runs so often for the device's own target, and then again for others, whose kernels every GPU of ours has: its
+ * target, or NULL. */
+static inline const char *target_of(int i, int own)
+{
+    static const char *const others[] = {"sm_80", "sm_89", "sm_120a"};
+    return i < own ? NULL : others[i % (int)(sizeof others / sizeof *others)];
+}
+static inline bool runs(const char *target)
+{
+    return target || has_wgmma();
+}
+
 /* Options, of which .size says how many bytes, as they are chosen for a target. */
 typedef struct chosen_options {
     _Alignas(max_align_t) unsigned char bytes[512];

@@ -6,7 +6,7 @@
 static const struct { sett_attention_options o; const char *holds; } lowered[] = {
     {{.dtype = SETT_BF16, .d = 64, .causal = 1}, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"},
     {{.dtype = SETT_F16, .d = 128, .causal = 1, .window = 1, .ragged = 1, .page = 16, .lse = 1, .sinks = 1}, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
-    {{.dtype = SETT_BF16, .d = 256, .prefix = 1, .alibi = 1, .scale = 1, .dynamic = 1}, "cp.async.cg.shared.global"},
+    {{.dtype = SETT_BF16, .d = 256, .prefix = 1, .alibi = 1, .scale = 1, .ragged = 1, .dynamic = 1, .group = 8}, "cp.async.cg.shared.global"},
     {{.dtype = SETT_BF16, .d = 192, .dv = 128, .softcap = 1, .exact = 1}, "cp.async.cg.shared.global"},
 };
 static const sett_attention_decode_options decoding[] = {{.dtype = SETT_BF16, .d = 64, .rows = 64, .lengths = 1}, {.dtype = SETT_F16, .causal = 1, .window = 1, .page = 16, .lse = 1, .sinks = 1},
@@ -60,7 +60,7 @@ static const struct { sett_attention_options o; const char *target, *text; } ref
     {{.dtype = SETT_F8E4M3FN, .tuning = {.arch = 80}}, "sm_90a", ".dtype is f8E4M3FN: on sm_90a alone, and not with .arch 80"},
     {{.dtype = SETT_BF16, .tuning = {.arch = 90}}, "sm_80", ".arch is 90: on sm_90a and the CPU engine; on other targets 80"},
     {{.dtype = SETT_BF16, .tuning = {.arch = 89}}, "sm_89", ".arch is 89: 80 or 90"},
-    {{.dtype = SETT_BF16, .tuning = {.reserved = 1}}, "sm_80", ".reserved is 1: it must be 0"},
+    {{.dtype = SETT_BF16, .group = 32, .tuning = {.rows = 48}}, "sm_80", ".rows is 48: a multiple of .group 32"},
     {{.dtype = SETT_BF16, .tuning = {.rows = 72}}, "sm_80", ".rows is 72: a multiple of 16, up to 128"},
     {{.dtype = SETT_BF16, .tuning = {.rows = 192}}, "sm_120a", ".rows is 192: a multiple of 16, up to 128"},
     {{.dtype = SETT_BF16, .d = 256, .tuning = {.stages = 3}}, "sm_89", ".keys is 32: with .d 256, .rows 64 and .stages 3 more shared memory than a block has"},
@@ -68,6 +68,7 @@ static const struct { sett_attention_options o; const char *target, *text; } ref
 static const struct { sett_attention_decode_options o; const char *text; } refused_decoding[] = { /* of sm_89 */
     {{.dtype = SETT_BF16, .kv = SETT_F8E4M3FN}, ".kv is f8E4M3FN: on sm_90a alone, and not with .arch 80"},
     {{.dtype = SETT_BF16, .tuning = {.arch = 90}}, ".arch is 90: on sm_90a and the CPU engine; on other targets 80"},
+    {{.dtype = SETT_BF16, .tuning = {.reserved = 1}}, ".reserved is 1: it must be 0"},
     {{.dtype = SETT_BF16, .d = 256, .rows = 64}, ".stages is 2: with .d 256, .rows 64 and .keys 16 more shared memory than a block has"},
 };
 enum { REFUSED = sizeof refused / sizeof *refused, REFUSED_DECODING = sizeof refused_decoding / sizeof *refused_decoding };

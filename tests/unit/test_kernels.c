@@ -396,7 +396,9 @@ static const struct {
     BAD(attention, ".out is f16: as .dtype", .dtype = SETT_BF16, .out = SETT_F16),
     BAD(attention, ".out is f32: f16 or bf16", .dtype = SETT_F8E4M3FN, .out = SETT_F32),
     BAD(attention, ".scaled is 1: .dtype is f8E4M3FN then, and not bf16", .dtype = SETT_BF16, .scaled = 1),
-    BAD(attention, ".keys is 96: a multiple of 64, up to 256", .dtype = SETT_F8E4M3FN, .tuning.keys = 96),
+    BAD(attention, ".keys is 48: a multiple of 32, up to 256", .dtype = SETT_F8E4M3FN, .tuning.keys = 48),
+    BAD(attention, ".keys is 96: with .d 256, .rows 128 and .stages 2 more shared memory than a block has", .dtype = SETT_F8E4M3FN, .d = 256, .tuning = {.keys = 96}),
+    BAD(attention, ".exact is 1: of f8E4M3FN with .d 256 then .softcap is 0", .dtype = SETT_F8E4M3FN, .d = 256, .exact = 1, .softcap = 1),
     BAD(attention, ".d is 80: 64, 96, 128, 192 or 256", .dtype = SETT_F16, .d = 80),
     BAD(attention, ".dv is 64: with .d 128 it is the same", .dtype = SETT_F16, .dv = 64),
     BAD(attention, ".dv is 96: with .d 192 it is 192 or 128", .dtype = SETT_F16, .d = 192, .dv = 96),
@@ -412,6 +414,8 @@ static const struct {
     BAD(attention, ".keys is 144: with .d 192, .rows 128 and .stages 2 more shared memory than a block has", .dtype = SETT_F16, .d = 192, .tuning.keys = 144),
     BAD(attention, ".stages is 9: from 2 to 8", .dtype = SETT_F16, .tuning.stages = 9),
     BAD(attention, ".exact is 2: from 0 to 1", .dtype = SETT_F16, .exact = 2),
+    BAD(attention, ".group is 3: 0, or 1, 2, 4 ... 64, H / HK", .dtype = SETT_F16, .group = 3),
+    BAD(attention, ".group is 128: 0, or 1, 2, 4 ... 64, H / HK", .dtype = SETT_F16, .group = 128),
     BAD(dequantise, ".from is f8E4M3: i4, f4E2M1FN, i8, u8, f8E4M3FN, f8E5M2 or f8E8M0FNU", .dtype = SETT_F32, .from = SETT_F8E4M3),
     BAD(axpy, ".threads is 1025: from 1 to 1024", .dtype = SETT_F32, .tuning.threads = 1025),
     BAD(vector_reduce, ".op is 2: SETT_ADD, SETT_MIN or SETT_MAX", .dtype = SETT_F32, .op = SETT_MUL),
@@ -594,9 +598,9 @@ START_TEST(needs)
     ck_assert_int_eq(sett_kernels_workspace(nothing, &none, NULL, &bytes, &err), SETT_E_ARGUMENT);
     const sett_family *f;
     for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
-        const bool ampere = f->body == sett_gemm_mma || f->body == sett_gemm_mixed || f->body == sett_attention || f->body == sett_attention_decode;
+        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention_mla, ampere = f->body == sett_gemm_mma || f->body == sett_gemm_mixed || f->body == sett_attention || f->body == sett_attention_decode;
         const char *least = sett_kernels_least_target(f->body);
-        const char *want = f->body == sett_gemm_wgmma ? "sm_90a" : ampere ? "sm_80" : NULL;
+        const char *want = hopper ? "sm_90a" : ampere ? "sm_80" : NULL;
         ck_assert_msg(want ? least && !strcmp(least, want) : !least, "%s", f->name);
     }
     ck_assert_ptr_null(sett_kernels_least_target(nothing));
@@ -620,7 +624,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 17);
+    ck_assert_int_eq(n, 18);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST

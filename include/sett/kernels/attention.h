@@ -14,8 +14,8 @@ extern "C" {
  * divides H: each H / HK heads of Q, one behind the other, share one of K and V (grouped queries; HK = 1: all
  * do). The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols
  * LQ0, LQ1 and LQ2 of Q, and so on: a (B,M,H,d) tensor, also one that is a part of a wider one, is given as
- * its view (B,H,M,d). M and B may be 0, other extents are 1 or more, and tiles of all heads together are less
- * than 2^31.
+ * its view (B,H,M,d). M, B, N, TK and P may be 0, H and HK are 1 or more, and tiles of all heads together are
+ * less than 2^31.
  *
  *   .ragged  requests of different lengths, one behind the other: Q (H,TQ,d), K (HK,TK,d), V, O likewise,
  *            strides LQ0 and LQ1. QOFFSETS (B1), KOFFSETS (B1), Int32, B1 = B + 1: request b has rows
@@ -38,7 +38,12 @@ extern "C" {
  *            that sum
  *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
  *            at the same time have one each. Blocks take the next tile there, in order, where they otherwise
- *            take every n-th: faster where tiles take different times, as of .causal, or many. No bit changes
+ *            take every n-th: faster where tiles take different times, as of .causal, or many. Of .ragged
+ *            half of the blocks begin with requests that are one tile high, whose time is that of reading K
+ *            and V, and half with those of more, whose time is that of products: both at once. No bit changes
+ *   .group   H / HK, 2, 4, 8 ... 64, as a number of the kernel's: the heads that share one of K and V are
+ *            rows of one tile, side by side for each query (PackGQA), so that K and V are read once for all
+ *            of them: the time of requests of few queries. No bit changes. 0 or 1: a tile is of one head
  *
  * A query that sees no key gives O = 0, and LSE -infinity, or its sink. Tiles of keys that no query of a tile
  * sees are not loaded, and only those at an edge of what is seen are masked.
@@ -59,7 +64,6 @@ typedef struct sett_attention_tuning {
     int blocks; /* at most so many stay, and take tile after tile; 0: as many as the device has
                  * multiprocessors, or, of .causal and .window without .dynamic, one for each tile */
     int arch;   /* 90: by wgmma and TMA; 80: by mma.sync and cp.async; 0: what the target has */
-    int reserved;
 } sett_attention_tuning;
 typedef struct sett_attention_options {
     size_t size;
@@ -81,6 +85,7 @@ typedef struct sett_attention_options {
     int dynamic;
     sett_dtype out; /* of O: f16 or bf16; 0: as dtype, of f8E4M3FN bf16 */
     int scaled;
+    int group; /* 0: heads are not packed */
     sett_attention_tuning tuning;
 } sett_attention_options;
 SETT_API void sett_attention(sett_build *, const void *options);
@@ -151,6 +156,43 @@ SETT_API extern const sett_family sett_attention_decode_family;
 SETT_API sett_status sett_attention_decode_workspace(const sett_attention_decode_options *, int requests,
     int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *or_null);
 
+/* ---- multi-head latent attention ---- */
+/* The same where K and V are one latent cache, as DeepSeek's models have it when they decode: Q (B,H,M,576),
+ * which went through the weights that made K of the cache, K (B,HK,N,576), whose first 512 columns are V too,
+ * O (B,H,M,512), which goes through those of V; HK is 1 but where tensors are split otherwise. K is read
+ * once for 64 rows, of queries times heads. Then come the arguments of the options, in the order of this
+ * list, PARTIAL and LEFT:
+ *
+ *   .lengths, .page  as of sett_attention_decode; K is a pool (P,HK,page,576)
+ *   always           scale, a Float32 of the launch above 0: what scores are multiplied by
+ *   .causal, .window, .sinks, .lse  as of sett_attention
+ *
+ * Bits, requests without keys, workspaces and targets are as sett_attention_decode's. dtype: f16, bf16. */
+typedef struct sett_attention_mla_tuning {
+    int split;  /* keys of a split, a multiple of .keys. The bits of results depend on both */
+    int keys;   /* keys of a tile: 32 or 64 */
+    int stages; /* tiles that are loaded ahead: 2, of 32 keys up to 4 */
+    int blocks; /* at most so many stay, and take split after split; 0: as many as an H200 runs at once */
+} sett_attention_mla_tuning;
+typedef struct sett_attention_mla_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    int exact; /* 1: without approximations */
+    int lengths;
+    int page; /* 16 to 256; 0: K has no pages */
+    int causal;
+    int window;
+    int sinks;
+    int lse;
+    sett_attention_mla_tuning tuning;
+} sett_attention_mla_options;
+SETT_API void sett_attention_mla(sett_build *, const void *options);
+SETT_API extern const sett_family sett_attention_mla_family;
+/* As sett_attention_decode_workspace. */
+SETT_API sett_status sett_attention_mla_workspace(const sett_attention_mla_options *, int requests, int heads,
+    int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *or_null);
+
 /* ---- masks and scores of the caller's ---- */
 /* What a function of these is asked about; Int32 each, but b. */
 typedef struct sett_attention_at {
@@ -179,6 +221,7 @@ typedef struct sett_attention_keys {
  *         sett_attention_with(b, options, &f);
  *     }
  *
+ * With .group .head is that of each element, of the shape of query, and of .bounds the first of the group.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
