@@ -242,7 +242,7 @@ static void finish(sett_build *b, const sums *f)
     const decode_parts *x = f->x;
     sett_consumer_wait(f->get);
     for (int i = 0; i < 2; i++) {
-        const decode_place at = {row_of(f->thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(f->thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
+        const decode_place at = {row_of(f->thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(f->thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N)), NULL};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
         sett_if (b, sett_lt(sett_add(f->w.row, at.row), x->rows))
             sett__decode_store_part(b, x, f->w.slot, &at, &of);

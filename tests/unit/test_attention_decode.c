@@ -385,7 +385,6 @@ START_TEST(random_problems)
 }
 END_TEST
 
-/* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
 /* K and V without a key: nothing in memory, and no address. */
 START_TEST(no_keys_at_all)
 {
@@ -405,6 +404,7 @@ START_TEST(no_keys_at_all)
 }
 END_TEST
 
+/* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
 START_TEST(many_splits)
 {
     problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
@@ -426,13 +426,13 @@ START_TEST(many_splits)
 END_TEST
 
 /* ---- bits ---------------------------------------------------------------------------------------------------------------- */
-/* Requests of a batch, each by itself, with pages and without, by one block and by many: all bits are the same. */
+/* Requests of a batch, each by itself, with pages and without, by one block, which takes some splits at once, and by many: all bits are the same. */
 START_TEST(bits_of_a_request)
 {
-    static const struct { int d, rows, causal, window, queries; sett_dtype kv; int latent, heads; } kinds[] = {{128, 0, 0, 0, 1, 0, 0, 8}, {64, 32, 1, 0, 5, 0, 0, 8}, {256, 0, 1, 1, 2, 0, 0, 8}, {128, 64, 1, 0, 3, SETT_F8E4M3FN, 0, 8}, {512, 0, 1, 0, 5, 0, 64, 16}};
+    static const struct { int d, rows, causal, window, queries; sett_dtype kv; int latent, heads, split, most; } kinds[] = {{128, 0, 0, 0, 1, 0, 0, 8, 64, 2200}, {64, 32, 1, 0, 5, 0, 0, 8, 128, 700}, {256, 0, 1, 1, 2, 0, 0, 8, 64, 700}, {128, 64, 1, 0, 3, SETT_F8E4M3FN, 0, 8, 256, 700}, {512, 0, 1, 0, 5, 0, 64, 16, 256, 700}};
     static const struct { int lengths, page, blocks, by_rows; } ways[] = {{0, 0, 1, 0}, {1, 0, 7, 1}, {0, 16, 0, 0}, {0, 64, 2, 1}, {0, 256, 3, 0}};
-    problem all = {.latent = kinds[_i].latent, .scale = 0.1, .requests = 5, .heads = kinds[_i].heads, .shared = kinds[_i].latent ? 1 : 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
-    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
+    problem all = {.latent = kinds[_i].latent, .scale = 0.1, .requests = 5, .heads = kinds[_i].heads, .shared = kinds[_i].latent ? 1 : 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, kinds[_i].most}};
+    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = kinds[_i].split}};
     if (!has_wgmma())
         return;
     describe(&all);
