@@ -50,7 +50,7 @@ struct decode_parts {
     sett_val *rows;                   /* M times these */
     sett_arg high;                    /* tiles of rows */
     sett_arg scale;                   /* the unit of scores times log2(e) */
-    sett_pipeline *weighed;           /* of sett_attention_mla: P of a tile, and what it does to the sums so far */
+    sett_pipeline *query, *weighed;   /* of sett_attention_mla: rows of Q; P of a tile, and what it does to the sums so far */
     sett_tensor *p, *told;            /* P, (rows,keys,1), and two numbers of each row */
 };
 
