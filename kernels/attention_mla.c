@@ -59,7 +59,7 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     x->keys = sett_pipeline_tma_async(b, .stages = SUM_GROUPS * o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[0].map) * boxes, .consumers = SETT_WARP_GROUPS(2) /* that has S, and one that sums */, .defer_sync = true);
     x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
     x->weighed = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
-    x->query = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(QUERY_WARPS), .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
+    x->query = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(QUERY_WARPS), .consumers = SETT_WARPS(GROUP / WARP) /* which no product brings together where there is no key */, .defer_sync = true);
     x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(THREADS / WARP - 1), .defer_sync = true);
 }
 
@@ -269,7 +269,7 @@ static void finish(sett_build *b, const sums *f)
     for (int i = 0; i < 2; i++) {
         const decode_place at = {row_of(f->thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(f->thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
-        sett_if (b, sett_lt(sett_add(f->w.row, at.row), x->rows))
+        sett_if (b, sett_lt(at.row, sett_min(sett_sub(x->rows, f->w.row), x->o->rows)))
             sett__decode_store_part(b, x, f->w.slot, &at, &of);
     }
     next(f->get);
@@ -315,7 +315,7 @@ static void run(sett_build *b, const decode_parts *x)
     }
     sett_else (b) {
         sett_if (b, sett_eq(group, SUM_GROUPS)) {
-            sett_setmaxregister_increase(b, WEIGHS);
+            sett_setmaxregister_decrease(b, WEIGHS);
             weigh_all(b, x);
         }
         sett_else (b) {
