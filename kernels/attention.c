@@ -49,15 +49,22 @@ static void check_tile(const sett_attention_options *o, choice *c)
     const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216;
     if (tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
         REFUSE(c, ".rows is %d: 64, 128 or 192", tune->rows);
-    const int step = is_f8(o) ? 64 : 16;
+    const int step = is_f8(o) ? 32 : 16;
     if (tune->keys < step || tune->keys > 256 || tune->keys % step)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
-        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
+        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / step * step);
     sett__in_range(c, "stages", tune->stages, 2, 8);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
-    if (!*c->why && bytes_but_out(o) > most_bytes())
+    const bool too_many = bytes_but_out(o) > most_bytes() || (is_f8(o) && !has_own_out(o)); /* there O has twice the bytes of Q, where it would lie */
+    if (!*c->why && too_many)
         REFUSE(c, ".keys is %d: with .d %d, .rows %d and .stages %d more shared memory than a block has", tune->keys, o->d, tune->rows, tune->stages);
+}
+
+/* Without masks and scores that take registers. */
+static bool is_plain(const sett_attention_options *o)
+{
+    return !(o->exact || o->causal || o->window || o->softcap || o->alibi);
 }
 
 static void settle(void *options, choice *c)
@@ -84,12 +91,17 @@ static void settle(void *options, choice *c)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
     sett__attention_check(c, o->page, o->prefix && o->window, o->softcap && o->alibi);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
+    if (exact_cap && is_f8(o) && o->d == 256)
+        REFUSE(c, ".exact is 1: of f8E4M3FN with .d 256 then .softcap is 0"); /* the least tile of keys would spill */
+    if (o->group < 0 || o->group > GROUP_ROWS || (o->group & (o->group - 1)))
+        REFUSE(c, ".group is %d: 0, or 1, 2, 4 ... 64, H / HK", o->group);
     if (*c->why)
         return;
     o->causal |= o->prefix;
-    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
-    sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
-    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : o->softcap && x->keys == 80 ? 64 : x->keys); /* others spill */
+    o->group = o->group > 1 ? o->group : 0;
+    sett__either(&o->tuning.rows, exact_cap ? (is_f8(o) ? GROUP_ROWS : 2 * GROUP_ROWS) : x->rows);
+    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
     sett__either(&o->tuning.stages, x->stages);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
     sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__device_of(90)->multiprocessors);
@@ -109,6 +121,34 @@ sett_tensor *sett__attention_operand(sett_build *b, const char *name, sett_dtype
     return sett_select(sett_param(b, name, type, sett_make_layout(b, T(batch, heads, rows, d), T(apart[0], apart[1], apart[2], 1)), .align = 16), 2, 3, 1, 0);
 }
 
+/* ((group,rows),d,HK,batch) of (rows,d,heads,batch), or both without batch. */
+static sett_tensor *packed_heads(const sett_attention_options *o, sett_tensor *x)
+{
+    if (!o->group)
+        return x;
+    const bool flat = sett_rank(x) == 3;
+    x = sett_flatten(flat ? sett_logical_divide(x, T(ALL, ALL, o->group)) : sett_logical_divide(x, T(ALL, ALL, o->group, ALL))); /* (rows,d,group,HK,batch) */
+    return sett_group_modes(flat ? sett_select(x, 2, 0, 1, 3) : sett_select(x, 2, 0, 1, 3, 4), 0, 2);
+}
+
+sett_tensor *sett__attention_rows(const attention_parts *t, const attention_work *w, sett_tensor *of, sett_val *row)
+{
+    const int heads = heads_of(t->o);
+    sett_val *column = sett_floordiv(w->head, heads), *query = sett_add(w->first_row, sett_floordiv(row, heads));
+    sett_tensor *rows = t->offsets ? sett_slice(of, ALL, ALL, column) : sett_slice(of, ALL, ALL, column, w->request);
+    return t->o->group ? sett_domain_offset(rows, T(0, query), 0) : sett_domain_offset(rows, query, 0);
+}
+
+sett_val *sett__attention_shared(sett_build *b, const attention_parts *t, sett_val *head)
+{
+    return sett_value(b, sett_divmod(head, sett_make_fast_divmod(b, t->group)).quotient);
+}
+
+sett_val *sett__attention_left(const attention_parts *t, const attention_work *w, sett_val *row)
+{
+    return sett_max(sett_sub(sett_mul(w->rows, heads_of(t->o)), row), 0);
+}
+
 static void logarithm(sett_build *b, attention_parts *t, sett_val *rows)
 {
     sett_val *head = sett_sym(b, "LLSE0"), *next = t->offsets ? NULL : sett_sym(b, "LLSE1");
@@ -122,13 +162,17 @@ static void params(sett_build *b, attention_parts *t, sett_tensor *x[4])
     t->B = offsets ? sett_sub(offsets, 1) : sett_sym(b, "B"), t->H = sett_sym(b, "H"), t->HK = sett_sym(b, "HK"), t->M = sett_sym(b, o->ragged ? "TQ" : "M");
     t->pool = o->page ? sett_sym(b, "P") : NULL;
     t->N = o->page ? NULL : sett_sym(b, o->ragged ? "TK" : "N");
-    t->group = SETT_A(sett_floordiv(t->H, t->HK));
+    t->group = o->group ? SETT_A(o->group) : SETT_A(sett_floordiv(t->H, t->HK));
+    t->columns = o->group ? t->HK : t->H;
+    t->packed = sett_make_fast_divmod(b, heads_of(o));
     const sett_arg rows = SETT_A(t->M), keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
     sett_val *requests = o->ragged ? NULL : t->B, *of_keys = o->page ? t->pool : requests;
     x[0] = sett__attention_operand(b, "Q", o->dtype, requests, SETT_A(t->H), rows, o->d);
     x[1] = sett__attention_operand(b, "K", o->dtype, of_keys, SETT_A(t->HK), keys, o->d);
     x[2] = sett__attention_operand(b, "V", o->dtype, of_keys, SETT_A(t->HK), keys, o->dv);
-    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H */
+    x[3] = sett__attention_operand(b, "O", o->out, requests, SETT_A(sett_mul(t->group, t->HK)), rows, o->dv); /* so launches check that HK divides H, or that .group is H / HK */
+    for (int i = 0; i < 4; i += 3)
+        x[i] = packed_heads(o, x[i]);
     t->O = x[3];
     if (o->ragged)
         t->offsets = sett_param(b, "QOFFSETS", SETT_I32, sett_make_layout(b, T1(offsets)));
@@ -148,10 +192,10 @@ attention_operand sett__attention_ring(sett_build *b, const sett_attention_optio
     if (across) {
         x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, keys, n), 1024);
         sett_tensor *turned = sett_rank(from) == 3 ? sett_select(from, 1, 0, 2) : sett_select(from, 1, 0, 2, 3);
-        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, box), .tile = T(columns, box));
+        x.map = sett_make_tma(turned, .layout = sett_smem_layout(b, o->dtype, SETT_MN_MAJOR, columns, box), .tile = T(columns, box), .empty = true);
     } else {
         x.ring = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, keys, columns, n), 1024);
-        x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns));
+        x.map = sett_make_tma(from, .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, columns), .tile = T(box, columns), .empty = true);
     }
     return x;
 }
@@ -197,8 +241,8 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : !is_f8(t->o) ? two : t->o->dv > 128 ? turning_wide : turning; /* of one group there are enough */
+    static const int two[] = {40, 232}, busy[] = {56, 224}, busier[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && t->o->dv > 128 ? busier : is_f8(t->o) || (t->o->ragged && t->o->page) ? busy : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)
@@ -241,8 +285,9 @@ void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_
     }
     attention_parts t = {.o = &o, .own = own, .site = site, .source = o.page ? &sett__attention_paged : o.ragged ? &sett__attention_ragged : &sett__attention_in_order};
     params(b, &t, x);
-    const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, o.tuning.rows), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, o.tuning.rows), SETT_A(t.B)));
-    sett_grid(b, sett_min(sett_mul(high, SETT_A(t.H)), SETT_A(o.tuning.blocks)));
+    const int queries = o.tuning.rows / heads_of(&o); /* of a tile */
+    const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, queries), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, queries), SETT_A(t.B)));
+    sett_grid(b, sett_min(sett_mul(high, SETT_A(t.columns)), SETT_A(o.tuning.blocks)));
     sett_block(b, (groups_of(&o) + 1) * GROUP);
     places(b, &t, x);
     sett__begin(b, o.no_pdl);
@@ -256,6 +301,6 @@ void sett_attention(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_options, member_)
-static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic), P(out), P(scaled),
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(d), P(exact), P(dv), P(causal), P(window), P(prefix), P(softcap), P(alibi), P(sinks), P(lse), P(ragged), P(page), P(scale), P(dynamic), P(out), P(scaled), P(group),
     TUNED(rows), TUNED(keys), TUNED(stages), TUNED(blocks)};
 FAMILY_OF(attention, params_of, .only = "sm_90a", .workspace = workspace);

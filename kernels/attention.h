@@ -6,7 +6,7 @@
 #include "kernels.h"
 #include <stddef.h>
 
-enum { NEXT_INTS = 2 /* of .dynamic: the next tile, blocks that have ended */ };
+enum { NEXT_INTS = 2 /* of .dynamic: tiles that were asked for, of each list */ };
 enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WORK_STAGES = 2 };
 /* Named barriers: 1 to 3 are those of each warp group. */
 enum { BARRIER_GROUP = 1, BARRIER_TURN = 4 /* and 5 */, BARRIER_ALL = 6 };
@@ -14,8 +14,8 @@ enum { BARRIER_GROUP = 1, BARRIER_TURN = 4 /* and 5 */, BARRIER_ALL = 6 };
 /* Where a block works. Tiles of keys are [from, to), of which no query needs a mask in [whole_from, whole_to); tile to - 1, which comes
  * first, counts as an edge in any case. */
 typedef struct attention_work {
-    sett_val *row;                  /* the first query of the tile */
-    sett_val *head, *request;
+    sett_val *row;                  /* the first of the tile: a query, of .group one of its heads: query * group + head */
+    sett_val *head, *request;       /* the first head of Q */
     sett_val *rows, *keys;          /* of the request: M and N */
     sett_val *first_row;            /* of the request, among those of Q */
     sett_val *from, *whole_from, *whole_to, *to;
@@ -61,8 +61,10 @@ struct attention_parts {
     sett_pipeline *query, *work;
     sett_tensor *slots;                  /* (ATTENTION_WORK_INTS + 1, WORK_STAGES) of shared memory, the last one: is there work? */
     sett_tensor *O, *offsets, *key_offsets, *table, *lengths, *prefix, *slopes, *sinks, *lse, *next, *scales[3];
+    sett_val *columns;                   /* heads, of which each is a column of tiles: those of Q, or with .group of K */
     sett_val *B, *H, *HK, *M, *N, *pool, *pages, *window, *cap, *scale;
     sett_arg group;                      /* heads of Q that share one of K and V */
+    sett_fast_divmod packed;             /* of .group: as many heads of a query are rows of one tile */
 };
 
 enum { TURNING_WARPS = 3 /* of fp8, that turn V */ };
@@ -78,6 +80,12 @@ static inline int weight_exponent(const sett_attention_options *o)
     return is_f8(o) ? 8 : 0;
 }
 
+/* Heads of a query that are rows of one tile, side by side. */
+static inline int heads_of(const sett_attention_options *o)
+{
+    return o->group ? o->group : 1;
+}
+
 static inline int groups_of(const sett_attention_options *o)
 {
     return o->tuning.rows / GROUP_ROWS;
@@ -88,6 +96,12 @@ static inline int groups_of(const sett_attention_options *o)
 sett_tensor *sett__attention_operand(sett_build *, const char *name, sett_dtype, sett_val *batch, sett_arg heads, sett_arg rows, int d);
 /* Stages of shared memory and the map of K or V; .pipe is the caller's to make. */
 attention_operand sett__attention_ring(sett_build *, const sett_attention_options *, sett_tensor *from, int columns, bool across);
+/* (rows,columns) of Q or O, or coordinates in them, as a work's tiles have them: from row `row` of its request on. */
+sett_tensor *sett__attention_rows(const attention_parts *, const attention_work *, sett_tensor *of, sett_val *row);
+/* The head of K and V of one of Q. */
+sett_val *sett__attention_shared(sett_build *, const attention_parts *, sett_val *head);
+/* How many rows the request has from that one on. */
+sett_val *sett__attention_left(const attention_parts *, const attention_work *, sett_val *row);
 
 /* ---- attention_mask.c ---- */
 /* What both kinds of attention refuse: a page of another size, .prefix with .window, .softcap with .alibi. */
@@ -99,6 +113,8 @@ typedef struct attention_seen {
     sett_val *first, *last;
 } attention_seen;
 attention_seen sett__attention_seen(sett_build *, const attention_parts *, const attention_work *, sett_val *query);
+/* Asserts what numbers of a launch may be. */
+void sett__attention_check_numbers(sett_build *, const attention_parts *);
 /* Fills in the tiles of keys of a work. */
 void sett__attention_bounds(sett_build *, const attention_parts *, attention_work *);
 /* Might tiles other than the first to come be masked: those with the last keys, with the first ones? */
@@ -114,10 +130,12 @@ typedef struct attention_scores {
     sett_tensor *columns;            /* the same of the first thread: numbers */
     sett_tensor *first, *last, *own; /* registers, by rows: the keys that are seen, the one beside the query, each less the thread's first column; NULL: not asked for */
     const sett_fast_divmod *heads;   /* rows are queries, each with so many heads from .head on beside each other; NULL: with one */
-    sett_tensor *slope, *unit;       /* of .alibi, by rows or one; what a product of a query and a key is multiplied by, where it is the head's own */
+    sett_tensor *slope, *unit;       /* of .alibi; what a product of a query and a key is multiplied by, where it is the head's own: by rows, or one */
 } attention_scores;
 /* Of a thread's rows: once a tile of queries. */
 void sett__attention_scores_begin(sett_build *, attention_scores *);
+/* The head of row r of the two that a thread has. */
+sett_val *sett__attention_head(sett_build *, const attention_scores *, int r);
 /* S of a tile of keys in that unit, -infinity where nothing is seen. edge: keys may lie outside the bounds. */
 sett_val *sett__attention_score(sett_build *, const attention_scores *, sett_val *s, sett_val *tile, bool edge);
 /* The unit, times a factor. */
@@ -130,8 +148,8 @@ int sett__attention_box(const sett_attention_options *);
 sett_val *sett__attention_bytes(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile);
 /* What the thread does that loads. */
 void sett__attention_produce(sett_build *, const attention_parts *);
-/* The next work, of a warp group; false, of the kernel: there is none. */
-sett_val *sett__attention_take(sett_build *, const attention_parts *, sett_pipeline_state *, attention_work *);
+/* The work of a stage that has come, as often as one asks before it releases it; false, of the kernel: there is none. */
+sett_val *sett__attention_told(sett_build *, const attention_parts *, const sett_pipeline_state *, attention_work *);
 /* Copies a tile of keys to the next stage. */
 void sett__attention_load(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *put);
 /* Zeros for keys of V, (columns,keys), behind the request's last, of which `left` are left, as what lies there may be NaN; by so many threads

@@ -8,6 +8,7 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
+enum { QUERY_STAGES = 2 /* one is loaded */, HELPERS = 2 + CREW_WARPS /* warps besides those that multiply: keys, queries, sums */ };
 enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
     SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
@@ -18,7 +19,7 @@ static int stage_bytes(const sett_attention_decode_options *o)
 
 static int bytes_besides(const sett_attention_decode_options *o)
 {
-    return sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
+    return QUERY_STAGES * sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
 }
 
 static int most_bytes(void)
@@ -36,10 +37,11 @@ static void choose(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
     sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
-    sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes registers, of which more than 4 warps have 168 each */
+    sett__either(&tune->warps, o->d < 256 && !exact_cap && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
     if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
         return; /* they will be refused */
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (exact_cap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1);
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
     sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
@@ -128,7 +130,8 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     sett__attention_mask_params(b, t);
     if (o->lse)
         t->lse = sett_param(b, "LSE", SETT_F32, sett_make_layout(b, T(t->B, t->H, t->M), T(sett_sym(b, "LLSE0"), sett_sym(b, "LLSE1"), 1)));
-    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(sett_sym(b, "partial"))), .align = 16);
+    x->floats = sett_sym(b, "partial");
+    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(x->floats)), .align = 16);
     x->counters = sett_sym(b, "left");
     x->left = sett_param(b, "LEFT", SETT_U32, sett_make_layout(b, T1(x->counters)));
     x->q = operand[0];
@@ -139,12 +142,14 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
     const int boxes = o->tuning.keys / sett__attention_box(&x->all);
-    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d), 1024);
+    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d, QUERY_STAGES), 1024);
     t->k = sett__attention_ring(b, &x->all, operand[1], o->d, false);
     t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
     x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
     x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = (sett_tma_bytes(t->k.map) + sett_tma_bytes(t->v.map)) * boxes, .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + CREW_WARPS), .defer_sync = true);
+    x->queries = sett_pipeline_async(b, .stages = QUERY_STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(CREW_WARPS), .defer_sync = true);
 }
 
 /* ---- which split comes next ------------------------------------------------------------------------------------ */
@@ -216,12 +221,19 @@ static void pass(sett_build *b, const decode_parts *x, const walk *at)
 /* What a launch cannot know, on the CPU engine. */
 static void check_request(sett_build *b, const attention_parts *t, sett_val *request, sett_val *keys)
 {
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    sett__attention_check_numbers(b, t);
     if (t->pages)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
     else if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
+}
+
+/* Is the workspace as large as sett_attention_decode_workspace says? */
+static void check_workspace(sett_build *b, const decode_parts *x)
+{
+    sett_val *slots = sett_to(sett_value(b, x->slots), SETT_I64), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
+    sett_assert(b, sett_ge(sett_to(x->floats, SETT_I64), floats), "PARTIAL has {} elements, and the launch needs {}", x->floats, floats);
+    sett_assert(b, sett_ge(sett_to(x->counters, SETT_I64), counters), "LEFT has {} elements, and the launch needs {}", x->counters, counters);
 }
 
 static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
@@ -279,6 +291,7 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
     sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *more_keys = x->more ? sett_pipeline_producer_state(x->more) : NULL, *work = sett_pipeline_producer_state(x->work);
     const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
+    check_workspace(b, x);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         pass(b, x, &at);
         sett_val *is_work = sett_lt(sett_at(at.request, 0), x->t.B);
@@ -312,9 +325,9 @@ void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, co
     x.unit = (attention_scores){.b = b, .t = &x.t};
     x.scale = sett__attention_unit(&x.unit, LOG2_E);
     const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
-    const sett_arg most = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
-    sett_grid(b, sett_min(most, SETT_A(o->tuning.blocks)));
-    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + 1) * WARP);
+    x.slots = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
+    sett_grid(b, sett_min(x.slots, SETT_A(o->tuning.blocks)));
+    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + HELPERS) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
     kind->places(b, &x, operand);
     x.t.slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
@@ -327,13 +340,22 @@ void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, co
 
 static void run(sett_build *b, const decode_parts *x)
 {
+    const int warps = x->o->tuning.warps;
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
-    sett_if (b, sett_eq(warp, x->o->tuning.warps)) {
-        sett_if (b, sett_elect_one(b))
-            sett__decode_produce(b, x);
-    }
-    sett_else (b)
+    sett_if (b, sett_lt(warp, warps))
         sett__decode_consume(b, x);
+    sett_else (b) {
+        sett_if (b, sett_eq(warp, warps)) {
+            sett_if (b, sett_elect_one(b))
+                sett__decode_produce(b, x);
+        }
+        sett_else (b) {
+            sett_if (b, sett_eq(warp, warps + 1))
+                sett__decode_fetch(b, x);
+            sett_else (b)
+                sett__decode_finish(b, x, sett_sub(sett_thread_idx(b, 0), (warps + 2) * WARP));
+        }
+    }
 }
 
 void sett_attention_decode(sett_build *b, const void *user)

@@ -32,12 +32,18 @@ static sett_val *fade(const decode_parts *x, sett_val *max, sett_val *level)
     return sett__decode_power(x, sett_mul(sett_sub(max, level), x->scale));
 }
 
+/* What exponents count from: of nothing so far, as its maximum is -infinity, 0. */
+static sett_val *level_of(sett_val *max)
+{
+    return sett_where(sett_eq(max, -INFINITY), 0.0, max);
+}
+
 static part combine(const decode_parts *x, part all, const part *p, int n)
 {
     sett_val *most = all.max;
     for (int i = 0; i < n; i++)
         most = sett_max(most, p[i].max);
-    sett_val *level = sett_where(sett_eq(most, -INFINITY), 0.0, most), *f = fade(x, all.max, level);
+    sett_val *level = level_of(most), *f = fade(x, all.max, level);
     part sum = {sett_mul(all.o, f), most, sett_mul(all.sum, f)};
     for (int i = 0; i < n; i++) {
         f = fade(x, p[i].max, level);
@@ -78,8 +84,8 @@ void sett__decode_store_part(sett_build *b, const decode_parts *x, sett_val *slo
 /* Adds that of the sink; what sums of V are then multiplied by. */
 static sett_val *count_sink(const decode_parts *x, part *p, sett_val *head)
 {
-    sett_val *sink = sett_div(sett_at(x->t.sinks, head), sett__attention_unit(&x->unit, 1)), *most = sett_max(p->max, sink), *f = fade(x, p->max, most);
-    p->sum = sett_fma(p->sum, f, fade(x, sink, most)), p->max = most;
+    sett_val *sink = sett_div(sett_at(x->t.sinks, head), sett__attention_unit(&x->unit, 1)), *most = sett_max(p->max, sink), *level = level_of(most), *f = fade(x, p->max, level);
+    p->sum = sett_fma(p->sum, f, fade(x, sink, level)), p->max = most;
     return f;
 }
 
@@ -139,18 +145,17 @@ static part of_slots(sett_build *b, const decode_parts *x, const place *at, sett
 }
 
 /* Is this block the last of n to come to a counter? Then it is 0 again. What the others wrote before is seen. */
-static sett_val *comes_last(sett_build *b, const decode_parts *x, sett_val *counter, sett_val *n)
+static sett_val *comes_last(sett_build *b, const decode_parts *x, const decode_crew *crew, sett_val *counter, sett_val *n)
 {
-    const int threads = decode_threads(x);
-    sett_barrier(b, DECODE_BARRIER, threads); /* all have written, before one says so */
-    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) {
+    sett_barrier(b, DECODE_BARRIER, crew->threads); /* all have written, before one says so */
+    sett_if (b, sett_eq(crew->thread, 0)) {
         sett_val *before = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, counter);
         sett_val *last = sett_eq(sett_to(before, SETT_I32), sett_sub(n, 1));
         sett_set(x->last, sett_to(last, SETT_U32), 0);
         sett_if (b, last)
             sett_set(x->left, 0, counter);
     }
-    sett_barrier(b, DECODE_BARRIER, threads);
+    sett_barrier(b, DECODE_BARRIER, crew->threads);
     return sett_ne(sett_at(x->last, 0), 0);
 }
 
@@ -172,41 +177,56 @@ static place place_of(sett_build *b, const decode_parts *x, sett_val *i)
 }
 
 /* The parts of n slots, `step` apart, whose last one has come. */
-static void gather(sett_build *b, const decode_parts *x, const decode_work *w, sett_val *slot, sett_arg step, sett_val *n, sett_val *whole)
+static void gather(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_val *slot, sett_arg step, sett_val *n, sett_val *whole)
 {
-    sett_for (b, i, sett_thread_idx(b, 0), places_of(x, w), decode_threads(x)) {
+    sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
         const place at = place_of(b, x, i);
         const part p = of_slots(b, x, &at, slot, step, n);
         store(b, x, w, slot, whole, &at, &p);
     }
 }
 
-void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w)
+void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew)
 {
     sett_val *together = sett_floordiv(w->split, DECODE_TOGETHER), *groups = sett_floordiv(sett_add(w->splits, DECODE_TOGETHER - 1), DECODE_TOGETHER);
     sett_val *first = sett_sub(w->slot, w->split), *slot = sett_add(first, sett_mul(together, DECODE_TOGETHER));
     sett_val *n = sett_min(sett_sub(w->splits, sett_mul(together, DECODE_TOGETHER)), DECODE_TOGETHER), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
-    sett_if (b, comes_last(b, x, slot, n)) {
-        gather(b, x, w, slot, SETT_A(1), n, sett_eq(groups, 1));
+    sett_if (b, comes_last(b, x, crew, slot, n)) {
+        gather(b, x, w, crew, slot, SETT_A(1), n, sett_eq(groups, 1));
         sett_if (b, sett_gt(groups, 1))
-            sett_if (b, comes_last(b, x, sett_add(first, half), groups))
-                gather(b, x, w, first, SETT_A(DECODE_TOGETHER), groups, sett_const(b, SETT_BOOL, 1));
+            sett_if (b, comes_last(b, x, crew, sett_add(first, half), groups))
+                gather(b, x, w, crew, first, SETT_A(DECODE_TOGETHER), groups, sett_const(b, SETT_BOOL, 1));
     }
 }
 
-void sett__decode_finish(sett_build *b, const decode_parts *x, const decode_work *w)
+/* Of one split. */
+static void finish(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_pipeline_state *get)
 {
     sett_val *one = sett_eq(w->splits, 1);
-    sett_barrier(b, DECODE_BARRIER, decode_threads(x)); /* all warps have left theirs */
-    sett_for (b, i, sett_thread_idx(b, 0), places_of(x, w), decode_threads(x)) {
+    sett_consumer_wait(get);
+    sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
         const place at = place_of(b, x, i);
         part p = of_warps(x, &at);
         if (x->v_scale)
             p.o = sett_mul(p.o, sett_at(x->v_scale, w->head));
         store(b, x, w, w->slot, one, &at, &p);
     }
-    sett_if (b, one)
-        sett_barrier(b, DECODE_BARRIER, decode_threads(x)); /* .sums may be written again */
-    sett_else (b)
-        sett__decode_combine(b, x, w);
+    sett_consumer_release(get);
+    sett_pipeline_advance(get);
+    sett_if (b, sett_not(one))
+        sett__decode_combine(b, x, w, crew);
+}
+
+void sett__decode_finish(sett_build *b, const decode_parts *x, sett_val *thread)
+{
+    const decode_crew crew = {thread, CREW_WARPS * WARP};
+    decode_work w;
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *get = sett_pipeline_consumer_state(x->left_sums);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work)
+            finish(b, x, &w, &crew, get);
+    }
 }

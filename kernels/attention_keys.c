@@ -154,23 +154,45 @@ void sett__attention_clear(sett_build *b, const attention_parts *t, sett_tensor 
 }
 
 /* ---- which tile comes next ------------------------------------------------------------------------------------ */
-/* A block's walk over all tiles: those of a request behind those of the one before it. */
+/* A block's walk over all tiles: those of a request behind those of the one before it. Where requests differ in length and blocks ask for tiles,
+ * there are two lists, of requests of many rows and of those of one tile: products bound the first, which share keys, and memory the second.
+ * Half of the blocks begin with each, so that both are at work at once; a block goes to the other list behind its own. */
 typedef struct walk {
     sett_tensor *index, *round, *request, *before; /* before: tiles of earlier requests */
+    sett_tensor *list, *lists_left;                /* list: 0, or of one tile 1; two lists alone */
+    sett_val *own[2];                              /* how many blocks begin with a list: they have its first tiles */
 } walk;
 
-static walk begin_walk(sett_build *b)
+static bool has_lists(const attention_parts *t)
 {
-    return (walk){sett_var(b, SETT_I32, sett_block_idx(b, 0)), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
+    return t->next && t->offsets;
+}
+
+static walk begin_walk(sett_build *b, const attention_parts *t)
+{
+    sett_val *i = sett_block_idx(b, 0), *n = sett_grid_dim(b, 0);
+    walk x = {.own = {n, n}};
+    if (has_lists(t)) {
+        x.list = sett_var(b, SETT_I32, sett_mod(i, 2)), x.lists_left = sett_var(b, SETT_I32, 2);
+        x.own[0] = sett_floordiv(sett_add(n, 1), 2), x.own[1] = sett_floordiv(n, 2);
+        i = sett_floordiv(i, 2);
+    }
+    x.index = sett_var(b, SETT_I32, i), x.round = sett_var(b, SETT_I32, 0), x.request = sett_var(b, SETT_I32, 0), x.before = sett_var(b, SETT_I32, 0);
+    return x;
+}
+
+static sett_val *list_of(sett_build *b, const walk *x)
+{
+    return x->list ? sett_at(x->list, 0) : sett_const(b, SETT_I32, 0);
 }
 
 /* Block i of n takes tiles i, 2n - 1 - i, 2n + i ..., so that what a round gives it too much of the next one takes back. With .dynamic it
  * takes the next that nobody has, which is asked for a tile ahead. */
 static void step(sett_build *b, const attention_parts *t, const walk *x)
 {
-    sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0);
+    sett_val *n = sett_grid_dim(b, 0), *i = sett_block_idx(b, 0), *list = list_of(b, x);
     if (t->next) {
-        sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, 0), n), 0);
+        sett_set(x->index, sett_add(sett_atomic_add(t->next, 1, list), sett_where(sett_eq(list, 0), x->own[0], x->own[1])), 0);
         return;
     }
     sett_val *round = sett_add(sett_at(x->round, 0), 1);
@@ -178,14 +200,23 @@ static void step(sett_build *b, const attention_parts *t, const walk *x)
     sett_set(x->index, sett_add(sett_mul(round, n), sett_where(sett_eq(sett_mod(round, 2), 0), i, sett_sub(sett_sub(n, 1), i))), 0);
 }
 
-/* The last block to end leaves the counters as the next launch needs them. */
-static void end_walk(sett_build *b, const attention_parts *t)
+/* A list has no tile `index`, of `before`. Each of n blocks comes here once for each list, so the one that asked for the greatest index is the last
+ * to ask, and leaves the counter as the next launch needs it. False: there is no other list. */
+static void end_list(sett_build *b, const attention_parts *t, const walk *x, sett_tensor *more)
 {
-    if (!t->next)
+    if (t->next)
+        sett_if (b, sett_eq(sett_at(x->index, 0), sett_sub(sett_add(sett_at(x->before, 0), sett_grid_dim(b, 0)), 1)))
+            sett_set(t->next, 0, list_of(b, x));
+    if (!has_lists(t)) {
+        sett_set(more, 0, 0);
         return;
-    sett_if (b, sett_eq(sett_atomic_ordered(t->next, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 1), sett_sub(sett_grid_dim(b, 0), 1)))
-        for (int i = 0; i < NEXT_INTS; i++)
-            sett_set(t->next, 0, i);
+    }
+    sett_val *left = sett_sub(sett_at(x->lists_left, 0), 1);
+    sett_set(x->lists_left, left, 0), sett_set(more, left, 0);
+    sett_if (b, sett_ne(left, 0)) {
+        sett_set(x->list, sett_sub(1, sett_at(x->list, 0)), 0), sett_set(x->request, 0, 0), sett_set(x->before, 0, 0);
+        step(b, t, x);
+    }
 }
 
 static sett_val *rows_of(const attention_parts *t, sett_val *request)
@@ -193,9 +224,10 @@ static sett_val *rows_of(const attention_parts *t, sett_val *request)
     return t->offsets ? sett_sub(sett_at(t->offsets, sett_add(request, 1)), sett_at(t->offsets, request)) : t->M;
 }
 
+/* Tiles of a head, or of those that are packed. */
 static sett_val *high_of(const attention_parts *t, sett_val *rows)
 {
-    return sett_floordiv(sett_add(rows, t->o->tuning.rows - 1), t->o->tuning.rows);
+    return sett_floordiv(sett_add(sett_mul(rows, heads_of(t->o)), t->o->tuning.rows - 1), t->o->tuning.rows);
 }
 
 /* What only the memory of the CPU engine tells without cost: assertions are compiled in there. */
@@ -203,10 +235,10 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 {
     sett_val *keys = t->source->keys(t, request);
     if (t->offsets)
-        sett_assert(b, sett_and(sett_ge(rows_of(t, request), 0), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} rows", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->offsets, request), 0), sett_ge(rows_of(t, request), 0)), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} rows", request,
             sett_at(t->offsets, request), sett_at(t->offsets, sett_add(request, 1)), t->M);
     if (t->key_offsets)
-        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} keys", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->key_offsets, request), 0), sett_ge(keys, 0)), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} keys", request,
             sett_at(t->key_offsets, request), sett_at(t->key_offsets, sett_add(request, 1)), t->N);
     if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
@@ -216,7 +248,7 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
 {
     if (!t->offsets) {
-        sett_val *tiles = sett_mul(high_of(t, t->M), t->H), *request = sett_min(sett_floordiv(index, tiles), t->B);
+        sett_val *tiles = sett_mul(high_of(t, t->M), t->columns), *request = sett_min(sett_floordiv(index, tiles), t->B);
         sett_set(x->request, request, 0), sett_set(x->before, sett_mul(request, tiles), 0);
         return;
     }
@@ -226,7 +258,10 @@ static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_va
         sett_set(more, 0, 0);
         sett_if (b, sett_lt(request, t->B)) {
             check_request(b, t, request);
-            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high_of(t, rows_of(t, request)), t->H));
+            sett_val *high = high_of(t, rows_of(t, request));
+            if (x->list)
+                high = sett_where(sett_eq(sett_to(sett_eq(high, 1), SETT_I32), sett_at(x->list, 0)), high, 0);
+            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high, t->columns));
             sett_if (b, sett_ge(index, end)) {
                 sett_set(x->before, end, 0), sett_set(x->request, sett_add(request, 1), 0);
                 sett_set(more, 1, 0);
@@ -245,12 +280,12 @@ static attention_work work_at(sett_build *b, const attention_parts *t, const wal
     w.rows = rows_of(t, w.request), w.keys = t->source->keys(t, w.request);
     w.first_row = t->offsets ? sett_at(t->offsets, w.request) : sett_const(b, SETT_I32, 0);
     const int bytes = (t->k.columns + t->v.columns) * sett__bytes_of(t->o->dtype);
-    sett_val *high = high_of(t, w.rows), *group = sett_value(b, t->group);
+    sett_val *high = high_of(t, w.rows), *group = t->o->group ? sett_const(b, SETT_I32, 1) : sett_value(b, t->group);
     sett_val *together = sett__attention_masks_last(t) ? sett_clamp(sett_floordiv(L2_BYTES / bytes, sett_max(w.keys, 1)), 1, t->HK) : sett_const(b, SETT_I32, 1);
     sett_val *heads = sett_mul(together, group), *within = sett_sub(index, sett_at(x->before, 0));
     sett_val *section = sett_floordiv(within, sett_mul(heads, high)), *rest = sett_sub(within, sett_mul(section, sett_mul(heads, high)));
-    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(t->H, first)), *up = sett_floordiv(rest, here);
-    w.head = sett_add(first, sett_sub(rest, sett_mul(up, here)));
+    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(t->columns, first)), *up = sett_floordiv(rest, here);
+    w.head = sett_mul(sett_add(first, sett_sub(rest, sett_mul(up, here))), heads_of(t->o));
     w.row = sett_mul(sett_sub(sett_sub(high, 1), up), t->o->tuning.rows);
     sett__attention_bounds(b, t, &w);
     return w;
@@ -274,24 +309,19 @@ static void tell(sett_build *b, const attention_parts *t, sett_pipeline_state *p
     sett_pipeline_advance(put);
 }
 
-sett_val *sett__attention_take(sett_build *b, const attention_parts *t, sett_pipeline_state *get, attention_work *w)
+sett_val *sett__attention_told(sett_build *b, const attention_parts *t, const sett_pipeline_state *get, attention_work *w)
 {
-    sett_consumer_wait(get);
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
     for (int i = 0; i < ATTENTION_WORK_INTS; i++)
         *member(w, i) = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, ATTENTION_WORK_INTS)), 0);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
     (void)b;
-    return is_work;
+    return sett_ne(sett_make_warp_uniform(sett_at(slot, ATTENTION_WORK_INTS)), 0);
 }
 
 static void load_query(const attention_parts *t, const attention_work *w, sett_pipeline_state *put)
 {
-    sett_tensor *all = sett_tma_tensor(t->tq), *rows = t->offsets ? sett_slice(all, ALL, ALL, w->head) : sett_slice(all, ALL, ALL, w->head, w->request);
     sett_producer_acquire(put);
-    sett_tma_load(t->tq, sett_local_tile(sett_domain_offset(rows, sett_add(w->first_row, w->row), 0), T(t->o->tuning.rows, t->o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
+    sett_tma_load(t->tq, sett_local_tile(sett__attention_rows(t, w, sett_tma_tensor(t->tq), w->row), T(t->o->tuning.rows, t->o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
     sett_pipeline_advance(put);
 }
 
@@ -299,17 +329,15 @@ static void load_query(const attention_parts *t, const attention_work *w, sett_p
 void sett__attention_produce(sett_build *b, const attention_parts *t)
 {
     sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
-    const walk x = begin_walk(b);
-    const sett_fast_divmod group = sett_make_fast_divmod(b, t->group);
+    const walk x = begin_walk(b, t);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         sett_val *index = sett_at(x.index, 0);
         pass(b, t, &x, index);
-        step(b, t, &x);
-        sett_set(more, sett_to(sett_lt(sett_at(x.request, 0), t->B), SETT_I32), 0);
-        sett_if (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_if (b, sett_lt(sett_at(x.request, 0), t->B)) {
             attention_work w = work_at(b, t, &x, index);
-            w.shared = sett_value(b, sett_divmod(w.head, group).quotient);
+            step(b, t, &x);
+            w.shared = sett__attention_shared(b, t, w.head);
             w.first_key = t->source->first_key ? t->source->first_key(t, w.request) : NULL;
             tell(b, t, work, &w);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
@@ -323,7 +351,7 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
                 load_query(t, &w, query);
         }
         sett_else (b)
-            tell(b, t, work, NULL);
+            end_list(b, t, &x, more);
     }
-    end_walk(b, t);
+    tell(b, t, work, NULL);
 }

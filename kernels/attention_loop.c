@@ -14,7 +14,7 @@ typedef struct flash {
     sett_tiled_mma *qk, *pv;
     sett_thr_mma *qk_mine, *pv_mine;
     sett_tensor *s, *p, *o, *max, *sum; /* registers; max in the unit of the scores */
-    sett_pipeline_state *query, *keys, *values;
+    sett_pipeline_state *work, *query, *keys, *values;
 } flash;
 
 /* Two groups take turns to begin products, so that one's softmax lies under the other's products. */
@@ -111,6 +111,14 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
     }
 }
 
+/* Of the stage of V that has come. */
+static void clear_tail(sett_build *b, const flash *f, sett_val *tile)
+{
+    const attention_parts *t = f->t;
+    if (!is_f8(t->o)) /* of which the warps that turn V have made zeros */
+        sett__attention_clear(b, t, sett_slice(t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), t->v.columns, sett_sub(f->w->keys, sett_mul(tile, t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
+}
+
 /* All tiles of a work that has some. */
 static void loop(sett_build *b, const flash *f)
 {
@@ -122,8 +130,7 @@ static void loop(sett_build *b, const flash *f)
     release(f->keys);
     keep(b, f, weights(b, f, last, true, &fade));
     sett_consumer_wait(f->values);
-    if (!is_f8(f->t->o)) /* of which the warps that turn V have made zeros */
-        sett__attention_clear(b, f->t, sett_slice(f->t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), f->t->v.columns, sett_sub(w->keys, sett_mul(last, f->t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(f->t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
+    clear_tail(b, f, last);
     if (sett__attention_masks_last(f->t))
         tiles(b, f, last, w->whole_to, true);
     tiles(b, f, sett_min(last, w->whole_to), w->whole_from, false);
@@ -137,6 +144,32 @@ static void loop(sett_build *b, const flash *f)
     release(f->values);
 }
 
+/* A group that has no rows does what others wait for. Behind each wait it comes together, so that no warp is left behind. */
+static void skip(sett_build *b, const flash *f)
+{
+    const attention_work *w = f->w;
+    const sett_arg barrier = SETT_A(sett_add(f->group, BARRIER_GROUP));
+    sett_pipeline_state *const of[] = {f->keys, f->values};
+    sett_consumer_wait(f->query);
+    sett_barrier(b, barrier, GROUP);
+    release(f->query);
+    sett_for (b, i, 0, sett_sub(w->to, w->from), 1) {
+        sett_val *again = sett_gt(i, 0);
+        sett_if (b, again) {
+            turn(b, f, true);
+            turn(b, f, false);
+        }
+        for (int k = 0; k < 2; k++) {
+            sett_consumer_wait(of[k]);
+            if (k)
+                sett_if (b, sett_not(again))
+                    clear_tail(b, f, sett_sub(w->to, 1));
+            sett_barrier(b, barrier, GROUP);
+            release(of[k]);
+        }
+    }
+}
+
 /* The sums of no key, or of the sink, which one of the four threads of a row counts. */
 static void begin(sett_build *b, const flash *f)
 {
@@ -144,7 +177,9 @@ static void begin(sett_build *b, const flash *f)
     sett_fill(f->o, 0.0);
     sett_fill(f->max, -INFINITY), sett_fill(f->sum, 0.0);
     if (t->sinks) {
-        sett_fill(f->max, sett_div(sett_at(t->sinks, f->w->head), sett__attention_unit(f->scores, 1)));
+        for (int r = 0; r < 2; r++)
+            sett_set(f->max, sett_at(t->sinks, sett__attention_head(b, f->scores, r)), r);
+        sett_store(f->max, sett_div(sett_load(f->max), sett__attention_unit(f->scores, 1)));
         sett_fill(f->sum, sett_where(sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0), sett_const(b, SETT_F32, 1 << weight_exponent(t->o)), 0.0));
     }
 }
@@ -162,41 +197,57 @@ static void make(sett_build *b, flash *f)
     f->p = sett_make_fragment_A(f->pv, sett_partition_shape_A(f->pv, T(rows, keys)));
     f->max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f->sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
-    f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
+    f->work = sett_pipeline_consumer_state(f->t->work), f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
+}
+
+static void work_on(sett_build *b, const flash *f)
+{
+    const attention_parts *t = f->t;
+    sett__attention_scores_begin(b, f->scores);
+    begin(b, f);
+    sett_consumer_wait(f->query);
+    sett_if (b, sett_gt(f->w->to, f->w->from))
+        loop(b, f);
+    sett_else (b)
+        if (t->own_out) {
+            sett_barrier(b, sett_add(f->group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
+            release(f->query);
+        }
+    attention_work again; /* it takes no registers in the loop */
+    sett__attention_told(b, t, f->work, &again);
+    const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = f->scores};
+    sett__attention_store(b, t, &again, &r, f->group);
+    if (!t->own_out)
+        release(f->query);
 }
 
 void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *group)
 {
     attention_work w;
-    attention_scores scores = {.b = b, .t = t, .w = &w};
+    attention_scores scores = {.b = b, .t = t, .w = &w, .heads = t->o->group ? &t->packed : NULL};
     flash f = {.t = t, .w = &w, .scores = &scores, .group = group};
     make(b, &f);
     sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
     scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
     scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(t->work);
     if (groups_of(t->o) == 2)
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__attention_take(b, t, work, &w);
+        sett_consumer_wait(f.work);
+        sett_val *is_work = sett__attention_told(b, t, f.work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work) {
-            sett__attention_scores_begin(b, &scores);
-            begin(b, &f);
-            sett_consumer_wait(f.query);
-            sett_if (b, sett_gt(w.to, w.from))
-                loop(b, &f);
-            sett_else (b)
-                if (t->own_out) {
-                    sett_barrier(b, sett_add(group, BARRIER_GROUP), GROUP); /* all warps have waited for this phase, where no product brings them together */
-                    release(f.query);
-                }
-            const attention_result r = {.pv = f.pv, .o = f.o, .sum = f.sum, .max = f.max, .scores = &scores};
-            sett__attention_store(b, t, &w, &r, group);
-            if (!t->own_out)
-                release(f.query);
+            if (groups_of(t->o) == 1)
+                work_on(b, &f);
+            else {
+                sett_if (b, sett_eq(sett__attention_left(t, &w, sett_add(w.row, sett_mul(group, GROUP_ROWS))), 0))
+                    skip(b, &f);
+                sett_else (b)
+                    work_on(b, &f);
+            }
         }
+        release(f.work);
     }
     sett_tma_store_wait_read(b, 0);
 }

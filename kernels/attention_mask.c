@@ -99,15 +99,26 @@ bool sett__attention_masks_first(const attention_parts *t)
     return t->own->bounds || t->o->window;
 }
 
+/* What a launch cannot know, on the CPU engine. NaN is not above 0 either. */
+void sett__attention_check_numbers(sett_build *b, const attention_parts *t)
+{
+    const struct { const char *text; sett_val *is; } above[] = {{"scale is {}: above 0, and finite", t->scale}, {"cap is {}: above 0, and finite", t->cap}};
+    if (t->window)
+        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    for (int i = 0; i < 2; i++)
+        if (above[i].is)
+            sett_assert(b, sett_and(sett_gt(above[i].is, 0.0), sett_lt(above[i].is, INFINITY)), above[i].text, above[i].is);
+}
+
 /* Bounds do not fall from query to query, so those of the first and the last one are enough. */
 void sett__attention_bounds(sett_build *b, const attention_parts *t, attention_work *w)
 {
     const int keys = t->o->tuning.keys;
-    const attention_seen top = sett__attention_seen(b, t, w, w->row), bottom = sett__attention_seen(b, t, w, sett_sub(sett_min(sett_add(w->row, t->o->tuning.rows), w->rows), 1));
+    sett_val *first = sett_floordiv(w->row, heads_of(t->o)), *behind = sett_min(sett_add(first, t->o->tuning.rows / heads_of(t->o)), w->rows);
+    const attention_seen top = sett__attention_seen(b, t, w, first), bottom = sett__attention_seen(b, t, w, sett_sub(behind, 1));
     if (t->own->bounds)
-        sett_assert(b, sett_and(sett_le(top.last, bottom.last), sett_le(top.first ? top.first : w->row, bottom.first ? bottom.first : w->row)), ".bounds: from query {} on they fall", w->row);
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+        sett_assert(b, sett_and(sett_le(top.last, bottom.last), sett_le(top.first ? top.first : first, bottom.first ? bottom.first : first)), ".bounds: from query {} on they fall", first);
+    sett__attention_check_numbers(b, t);
     w->from = top.first ? sett_floordiv(top.first, keys) : sett_const(b, SETT_I32, 0);
     w->to = sett_floordiv(sett_add(bottom.last, keys - 1), keys);
     sett_val *last = sett_max(sett_sub(w->to, 1), w->from);
@@ -127,18 +138,30 @@ static sett_arg plain_unit(const attention_scores *x, double factor)
 {
     const attention_parts *t = x->t;
     if (x->unit)
-        return SETT_A(sett_mul(sett_at(x->unit, 0), factor));
+        return SETT_A(sett_mul(sett_load(x->unit), factor));
     return t->scale ? SETT_A(sett_mul(t->scale, factor)) : SETT_A(factor / sqrt(t->o->d));
 }
 
-/* Of .scaled. */
-static void begin_unit(sett_build *b, attention_scores *x)
+/* The same of a head, where each has its own. */
+static sett_arg unit_of(sett_build *b, attention_scores *x, sett_val *head)
 {
     const attention_parts *t = x->t;
-    sett_val *q = sett_at(t->scales[0], x->w->head), *k = sett_at(t->scales[1], sett_value(b, sett_divmod(x->w->head, sett_make_fast_divmod(b, t->group)).quotient));
+    sett_tensor *const unit = x->unit;
     x->unit = NULL;
-    sett_val *both = sett_mul(sett_mul(q, k), plain_unit(x, 1));
-    x->unit = sett_var(b, SETT_F32, both);
+    const sett_arg all = plain_unit(x, 1);
+    x->unit = unit;
+    return t->o->scaled ? SETT_A(sett_mul(sett_mul(sett_at(t->scales[0], head), sett_at(t->scales[1], sett__attention_shared(b, t, head))), all)) : all;
+}
+
+static sett_quot_rem query_of_row(sett_build *b, const attention_scores *x, int r)
+{
+    sett_val *row = sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row);
+    return x->heads ? sett_divmod(row, *x->heads) : (sett_quot_rem){SETT_A(row), SETT_A(0)};
+}
+
+sett_val *sett__attention_head(sett_build *b, const attention_scores *x, int r)
+{
+    return sett_add(x->w->head, query_of_row(b, x, r).remainder);
 }
 
 void sett__attention_scores_begin(sett_build *b, attention_scores *x)
@@ -146,16 +169,17 @@ void sett__attention_scores_begin(sett_build *b, attention_scores *x)
     const attention_parts *t = x->t;
     sett_tensor **const to[] = {&x->first, &x->last, &x->own};
     sett_val *column = sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, 0)), 1));
-    if (t->o->scaled)
-        begin_unit(b, x);
+    const int own_heads = x->heads ? 2 : 1;
+    x->unit = t->o->scaled ? sett_make_rmem_tensor(b, SETT_F32, T(1, own_heads, 1), 1, 1) : NULL;
     if (t->o->alibi)
-        x->slope = sett_make_rmem_tensor(b, SETT_F32, T(1, x->heads ? 2 : 1, 1), 1, 1);
+        x->slope = sett_make_rmem_tensor(b, SETT_F32, T(1, own_heads, 1), 1, 1);
     for (int r = 0; r < 2; r++) {
-        sett_val *row = sett_add(sett_value(b, sett_get(sett_coord_at(x->crd, element_of_row(b, r)), 0)), x->w->row);
-        const sett_quot_rem of = x->heads ? sett_divmod(row, *x->heads) : (sett_quot_rem){SETT_A(row), SETT_A(0)};
-        sett_val *query = sett_min(of.quotient, sett_sub(x->w->rows, 1));
-        if (t->o->alibi && (x->heads || !r))
-            sett_set(x->slope, sett_neg(sett_div(sett_at(t->slopes, sett_add(x->w->head, of.remainder)), plain_unit(x, 1))), r);
+        const sett_quot_rem of = query_of_row(b, x, r);
+        sett_val *query = sett_min(of.quotient, sett_sub(x->w->rows, 1)), *head = sett_add(x->w->head, of.remainder);
+        if (r < own_heads && t->o->scaled)
+            sett_set(x->unit, unit_of(b, x, head), r);
+        if (r < own_heads && t->o->alibi)
+            sett_set(x->slope, sett_neg(sett_div(sett_at(t->slopes, head), unit_of(b, x, head))), r);
         const attention_seen s = sett__attention_seen(b, t, x->w, query);
         sett_val *const is[] = {s.first, s.last, t->o->alibi ? own_key(x->w, query) : NULL};
         for (int i = 0; i < 3; i++) {
@@ -216,9 +240,16 @@ static sett_val *as_scores(sett_build *b, const attention_parts *t, const char *
     return type == SETT_BOOL ? sett_ge(s, 0.0) : s;
 }
 
-static sett_val *query_of(const attention_scores *x)
+/* What predicates and scores are asked about: of elements, as S has them. */
+static sett_val *query_of(const attention_scores *x, sett_attention_at *at)
 {
-    return sett_add(sett_coord_value(x->crd, 0), x->w->row);
+    sett_val *row = sett_add(sett_coord_value(x->crd, 0), x->w->row);
+    *at = at_of(x->b, x->w);
+    if (!x->heads)
+        return row;
+    const sett_quot_rem of = sett_divmod(row, *x->heads);
+    at->head = sett_add(at->head, of.remainder);
+    return sett_value(x->b, of.quotient);
 }
 
 static sett_val *key_of(const attention_scores *x, sett_val *first_key)
@@ -229,9 +260,9 @@ static sett_val *key_of(const attention_scores *x, sett_val *first_key)
 static sett_val *own_score(const attention_scores *x, sett_val *s, sett_val *first_key)
 {
     const attention_parts *t = x->t;
-    const sett_attention_at at = at_of(x->b, x->w);
-    sett_val *scaled = sett_mul(s, plain_unit(x, 1));
-    return as_scores(x->b, t, "score", t->own->score(&at, scaled, query_of(x), key_of(x, first_key), t->own->user), s, SETT_F32);
+    sett_attention_at at;
+    sett_val *scaled = sett_mul(s, plain_unit(x, 1)), *query = query_of(x, &at);
+    return as_scores(x->b, t, "score", t->own->score(&at, scaled, query, key_of(x, first_key), t->own->user), s, SETT_F32);
 }
 
 /* What becomes of a score, in a unit in which that is least work, and the unit times a number. */
@@ -261,6 +292,7 @@ sett_val *sett__attention_score(sett_build *b, const attention_scores *x, sett_v
         s = sett_where(sett_ge(column, sett_sub(sett_load(x->first), first_key)), s, -INFINITY);
     if (!x->t->own->predicate)
         return s;
-    const sett_attention_at at = at_of(b, x->w);
-    return sett_where(as_scores(b, x->t, "predicate", x->t->own->predicate(&at, query_of(x), key_of(x, first_key), x->t->own->user), s, SETT_BOOL), s, -INFINITY);
+    sett_attention_at at;
+    sett_val *query = query_of(x, &at);
+    return sett_where(as_scores(b, x->t, "predicate", x->t->own->predicate(&at, query, key_of(x, first_key), x->t->own->user), s, SETT_BOOL), s, -INFINITY);
 }

@@ -273,7 +273,7 @@ static void finish(sett_build *b, const sums *f)
             sett__decode_store_part(b, x, f->w.slot, &at, &of);
     }
     next(f->get);
-    sett__decode_combine(b, x, &f->w);
+    sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
 }
 
 static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)

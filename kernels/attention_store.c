@@ -17,12 +17,13 @@ static void store_logarithm(sett_build *b, const attention_parts *t, const atten
 {
     sett_val *log2 = sett_sub(sett_add(sett_mul(sett_load(r->max), sett__attention_unit(r->scores, LOG2_E)), t->o->exact ? sett_log2(sum) : sett_log2_approx(sum)), (double)weight_exponent(t->o));
     sett_val *ln = sett_where(sett_eq(sum, 0.0), -INFINITY, sett_mul(log2, LN_2));
-    sett_tensor *rows = t->offsets ? sett_slice(t->lse, w->head, ALL) : sett_slice(t->lse, w->request, w->head, ALL);
     sett_if (b, sett_eq(sett_mod(sett_thread_idx(b, 0), 4), 0))
         for (int i = 0; i < 2; i++) {
             sett_val *row = sett_add(w->row, sett_value(b, sett_get(sett_coord_at(r->scores->crd, sett_tuple(b, sett_tuple(b, 0, i, 0), 0, 0)), 0)));
-            sett_if (b, sett_lt(row, w->rows))
-                sett_set(rows, sett_element(ln, i), sett_add(w->first_row, row));
+            sett_val *query = sett_value(b, sett_divmod(row, t->packed).quotient), *head = sett_add(w->head, sett_divmod(row, t->packed).remainder);
+            sett_tensor *rows = t->offsets ? sett_slice(t->lse, head, ALL) : sett_slice(t->lse, w->request, head, ALL);
+            sett_if (b, sett_lt(query, w->rows))
+                sett_set(rows, sett_element(ln, i), sett_add(w->first_row, query));
         }
 }
 
@@ -30,8 +31,7 @@ static void store_logarithm(sett_build *b, const attention_parts *t, const atten
 static void store_boxes(const attention_parts *t, const attention_work *w, sett_tensor *from, sett_val *first)
 {
     const int panel = sett__attention_panel(t->o);
-    sett_tensor *all = sett_tma_tensor(t->to), *to = t->offsets ? sett_slice(all, ALL, ALL, w->head) : sett_slice(all, ALL, ALL, w->head, w->request);
-    to = sett_domain_offset(to, sett_add(w->first_row, first), 0);
+    sett_tensor *to = sett__attention_rows(t, w, sett_tma_tensor(t->to), first);
     for (int i = 0; i < t->o->dv / panel; i++)
         sett_tma_store(t->to, sett_local_tile(from, T(GROUP_ROWS, panel), T(0, i)), sett_local_tile(to, T(GROUP_ROWS, panel), T(0, i)));
 }
@@ -40,10 +40,10 @@ static void store_boxes(const attention_parts *t, const attention_work *w, sett_
 static void store_rows(sett_build *b, const attention_parts *t, const attention_work *w, sett_tensor *from, sett_val *first)
 {
     const int parts = t->o->dv / PART;
-    sett_tensor *to = sett_slice(t->O, ALL, ALL, w->head);
-    sett_for (b, i, sett_mod(sett_thread_idx(b, 0), GROUP), sett_mul(sett_max(sett_sub(w->rows, first), 0), parts), GROUP) {
+    sett_tensor *to = sett__attention_rows(t, w, t->O, first);
+    sett_for (b, i, sett_mod(sett_thread_idx(b, 0), GROUP), sett_mul(sett__attention_left(t, w, first), parts), GROUP) {
         sett_val *row = sett_floordiv(i, parts), *part = sett_mod(i, parts);
-        sett_store(sett_local_tile(to, T(1, PART), T(sett_add(sett_add(w->first_row, first), row), part)), sett_load(sett_local_tile(from, T(1, PART), T(row, part))));
+        sett_store(sett_local_tile(to, T(1, PART), T(row, part)), sett_load(sett_local_tile(from, T(1, PART), T(row, part))));
     }
 }
 
@@ -57,7 +57,7 @@ void sett__attention_store(sett_build *b, const attention_parts *t, const attent
     sett_val *sum = sett_warp_reduce(sett_load(r->sum), SETT_ADD, 4), *first = sett_add(w->row, sett_mul(group, GROUP_ROWS));
     sett_val *per_sum = sett_where(sett_eq(sum, 0.0), 0.0, t->o->exact ? sett_rcp(sum) : sett_rcp_approx(sum));
     if (t->o->scaled)
-        per_sum = sett_mul(per_sum, sett_at(t->scales[2], sett_value(b, sett_divmod(w->head, sett_make_fast_divmod(b, t->group)).quotient)));
+        per_sum = sett_mul(per_sum, sett_at(t->scales[2], sett__attention_shared(b, t, w->head)));
     sett_store(out, sett_to(sett_mul(sett_load(r->o), per_sum), type));
     sett_tma_store_wait_read(b, 0);
     sett_barrier(b, barrier, GROUP); /* the boxes of the tile before have been read, or the group's products have read its queries */
@@ -66,7 +66,7 @@ void sett__attention_store(sett_build *b, const attention_parts *t, const attent
     sett_barrier(b, barrier, GROUP);
     sett_tensor *from = sett_local_tile(t->out, T(GROUP_ROWS, t->o->dv), T(group, 0));
     sett_val *stores = sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), GROUP / 32), 0);
-    sett_val *whole = t->offsets ? sett_ge(sett_sub(w->rows, first), GROUP_ROWS) : NULL;
+    sett_val *whole = t->offsets ? sett_ge(sett__attention_left(t, w, first), GROUP_ROWS) : NULL;
     sett_if (b, whole ? sett_and(stores, whole) : stores)
         store_boxes(t, w, from, first);
     if (whole)

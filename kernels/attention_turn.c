@@ -6,12 +6,12 @@
 
 enum { WORD = 4 /* elements of 32 bits */, GROUP_KEYS = 16, WIDE = 8 /* words that lanes take beside each other */ };
 
-/* Rows of so many elements lie in shared memory as sett_smem_layout has them: in panels of 128 bytes, or of 64, whose pieces of 16 bytes are
+/* Rows of so many elements lie in shared memory as sett_smem_layout has them: in panels of 128 bytes, or of 64 or 32, whose pieces of 16 bytes are
  * exchanged by the row. Addresses here are in words, and exchanged ones are made of a lane's and a number by xor and add, as the
  * bits of the two are apart. */
 static int panel_words(int row)
 {
-    return row % 128 ? 16 : 32;
+    return row % 64 ? 8 : row % 128 ? 16 : 32;
 }
 
 static sett_val *exchanged(sett_val *word, int panel)
@@ -112,7 +112,8 @@ void sett__attention_turn(sett_build *b, const attention_parts *t, sett_val *num
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     attention_work w;
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__attention_take(b, t, work, &w);
+        sett_consumer_wait(work);
+        sett_val *is_work = sett__attention_told(b, t, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
         sett_if (b, is_work)
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
@@ -128,5 +129,7 @@ void sett__attention_turn(sett_build *b, const attention_parts *t, sett_val *num
                 sett_producer_commit(put);
                 sett_pipeline_advance(put);
             }
+        sett_consumer_release(work);
+        sett_pipeline_advance(work);
     }
 }

@@ -39,6 +39,7 @@ typedef struct sett_tma sett_tma;
  * .multicast: how many blocks of a cluster share a tile. Each copies its part to all of them:
  * sett_tma_partition.
  * .nan: what lies outside is read as NaN, in floats of 16 bits and more.
+ * .empty: a launch may give a tensor without elements. Then the kernel makes no copy by the map: it is none.
  * .l2: bytes that a miss fetches to L2: 64, 128 or 256; 0: 128, as CuTe; -1: as few as needed.
  * .name: of the map in messages and in the tape; NULL: tma_ and the tensor's.
  *
@@ -57,7 +58,7 @@ typedef struct sett_tma_args {
     const sett_layout *layout;
     sett_arg tile;
     int multicast;
-    bool nan;
+    bool nan, empty;
     int l2;
     const char *name;
 } sett_tma_args;

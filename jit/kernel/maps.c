@@ -33,9 +33,9 @@ static sett_status take_extent(const mapped *m, int k, uint64_t *to)
     if (!sett__expr_eval(m->sig, m->map->extent[k], m->sym, m->scalar, &x))
         return refuse(m, SETT_E_RANGE, m->map->extent[k], "extent", k, "overflows or divides by zero");
     *to = (uint64_t)x;
-    if (x >= 1 && x <= UINT32_MAX)
+    if (x >= !m->map->empty && x <= UINT32_MAX)
         return SETT_OK;
-    snprintf(is, sizeof is, "is %" PRId64 ", and a map takes 1 to 2^32 - 1", x);
+    snprintf(is, sizeof is, "is %" PRId64 ", and a map takes %d to 2^32 - 1", x, !m->map->empty);
     return refuse(m, SETT_E_RANGE, m->map->extent[k], "extent", k, is);
 }
 
@@ -72,16 +72,27 @@ static sett_status check_reach(const mapped *m, const sett_buf *t, const sett__m
         tensor_of(m), m->map->name, reach, has);
 }
 
+/* Of such a tensor the bytes of the map are zeros: a driver takes none, and nothing is copied by it. */
+static bool is_empty(const sett__map *m, const sett__map_facts *f)
+{
+    for (int k = 0; k < m->rank; k++)
+        if (!f->extent[k])
+            return true;
+    return false;
+}
+
 static sett_status bind_map(const mapped *m, const sett_buf *t, sett__map_facts *f)
 {
     sett_status s = SETT_OK;
     memset(f, 0, sizeof *f);
+    for (int k = 0; k < m->map->rank && !s; k++)
+        s = take_extent(m, k, &f->extent[k]);
+    if (s || is_empty(m->map, f))
+        return s;
     f->address = t->data;
     if ((uintptr_t)t->data % 16)
         return sett__error(m->err, SETT_E_ALIGN, "%s: %s is at %p, which is not a multiple of 16 bytes, as map %s needs", m->kernel,
             tensor_of(m), t->data, m->map->name);
-    for (int k = 0; k < m->map->rank && !s; k++)
-        s = take_extent(m, k, &f->extent[k]);
     for (int k = 1; k < m->map->rank && !s; k++)
         s = take_stride(m, k, f->extent[k] > 1, &f->stride[k - 1]);
     return s ? s : check_reach(m, t, f);
@@ -105,6 +116,10 @@ sett_status sett__maps_encode(const sett__plan *p, sett__cuda *cuda, int device,
     for (uint32_t i = 0; i < p->n_map && !b->empty; i++) {
         const uint32_t at = p->map_at + i * SETT__MAP_BYTES;
         const sett__map *m = &p->sig->map[i];
+        if (is_empty(m, &b->map[i])) {
+            memset(b->params + at, 0, sizeof bytes);
+            continue;
+        }
         if (was && !memcmp(&was[i], &b->map[i], sizeof *was)) {
             memcpy(b->params + at, (const unsigned char *)from + at, sizeof bytes);
             continue;

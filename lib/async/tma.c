@@ -258,7 +258,7 @@ static bool add_map(maker *m, uint32_t *root)
 {
     sett_build *b = m->c.b;
     sett__sig *s = &b->sig;
-    sett__map map = {.param = (uint32_t)m->gmem->param, .dtype = (uint8_t)m->dtype, .rank = (uint8_t)m->rank, .swizzle = (uint8_t)m->swizzle, .nan = m->a->nan};
+    sett__map map = {.param = (uint32_t)m->gmem->param, .dtype = (uint8_t)m->dtype, .rank = (uint8_t)m->rank, .swizzle = (uint8_t)m->swizzle, .nan = m->a->nan, .empty = m->a->empty};
     sett_error why;
     REFUSE_IF(m, s->n_map == SETT__MAX_MAPS, SETT_E_LIMIT, "a kernel has at most %d tensor maps", SETT__MAX_MAPS);
     if (m->a->name && !sett__new_name(&m->c, m->a->name))

@@ -97,16 +97,20 @@ class Arguments(Case):
         q, pool = rng.standard_normal((sum(rows), heads, d)).astype("f2"), rng.standard_normal((2, 9, 1, page, d)).astype("f2")
         table, lengths = np.array([[8, -1, -1], [2, -1, -1], [5, 0, 7]], "i4"), np.array(keys, "i4")
         offsets, sinks, out, lse = np.cumsum((0, *rows)).astype("i4"), np.array([0.5, -1], "f4"), np.zeros_like(q), np.zeros((heads, sum(rows)), "f4")
-        kernel = engine().compile(sett.kernels.attention, target="cpu", dtype="f16", d=d, ragged=1, page=page, causal=1, sinks=1, lse=1)
-        kernel(q.transpose(1, 0, 2), pool[0], pool[1], out.transpose(1, 0, 2), offsets, table, lengths, sinks, lse)
-        for i, (m, n) in enumerate(zip(rows, keys)):
-            at = slice(offsets[i], offsets[i + 1])
-            k, v = (x[table[i, :-(-n // page)], 0].reshape(-1, d)[:n].astype("f8") for x in pool)
-            score = q[at].transpose(1, 0, 2).astype("f8") @ k.T / d**0.5
-            weights = np.exp(np.where(np.arange(n) <= np.arange(m)[:, None] + n - m, score, -np.inf))
-            total = weights.sum(axis=2, keepdims=True) + np.exp(sinks.astype("f8"))[:, None, None]
-            self.assertLess(abs(out[at].transpose(1, 0, 2) - weights / total @ v).max(initial=0), 2e-3)
-            self.assertLess(abs(lse[:, at] - np.log(total[:, :, 0])).max(initial=0), 1e-3)
+        step, left = {"group": heads, "dynamic": 1}, np.zeros(2, "i4")
+        for more, last in (({}, ()), (step, (left,))):
+            kernel = engine().compile(sett.kernels.attention, target="cpu", dtype="f16", d=d, ragged=1, page=page, causal=1, sinks=1, lse=1, **more)
+            out.fill(0), lse.fill(0)
+            kernel(q.transpose(1, 0, 2), pool[0], pool[1], out.transpose(1, 0, 2), offsets, table, lengths, sinks, lse, *last)
+            for i, (m, n) in enumerate(zip(rows, keys)):
+                at = slice(offsets[i], offsets[i + 1])
+                k, v = (x[table[i, :-(-n // page)], 0].reshape(-1, d)[:n].astype("f8") for x in pool)
+                score = q[at].transpose(1, 0, 2).astype("f8") @ k.T / d**0.5
+                weights = np.exp(np.where(np.arange(n) <= np.arange(m)[:, None] + n - m, score, -np.inf))
+                total = weights.sum(axis=2, keepdims=True) + np.exp(sinks.astype("f8"))[:, None, None]
+                self.assertLess(abs(out[at].transpose(1, 0, 2) - weights / total @ v).max(initial=0), 2e-3)
+                self.assertLess(abs(lse[:, at] - np.log(total[:, :, 0])).max(initial=0), 1e-3)
+        self.assertFalse(left.any())
 
     def test_few_queries_over_many_keys(self):
         requests, heads, shared, keys, d = 2, 4, 2, 40, 64

@@ -176,7 +176,7 @@ static void make_vectors(launch *x)
     for (int i = 0; i < p->requests; i++)
         put_int(&x->prefix, i, p->prefix[i]);
     for (int i = 0; i < p->heads; i++)
-        ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = (float)(3 * random_number());
+        ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = random_int(0, 5) ? (float)(3 * random_number()) : -INFINITY;
 }
 
 static sett_dtype out_of(const problem *p)
@@ -252,12 +252,13 @@ static void launch_by(sett_kernel *k, const launch *x)
 
 /* ---- what is right -------------------------------------------------------------------------------------------------- */
 typedef struct right {
-    bool (*sees)(const problem *, int request, int query, int key); /* NULL: as the options say */
+    bool (*sees)(const problem *, int request, int head, int query, int key); /* NULL: as the options say */
     double (*score)(const problem *, double score, int head, int query, int key);
 } right;
 
-static bool sees(const problem *p, int request, int query, int key)
+static bool sees(const problem *p, int request, int head, int query, int key)
 {
+    (void)head;
     const int own = query + p->keys[request] - p->rows[request];
     if (p->o.prefix && key < p->prefix[request])
         return true;
@@ -291,11 +292,11 @@ static void check_row(const launch *x, const right *y, int request, int head, in
     const int n = p->keys[request], dv = (int)x->v.shape[3], flat = p->o.ragged, row = flat ? x->first_row[request] + query : query, outer = flat ? 0 : request;
     double *w = calloc((size_t)n + 1, sizeof *w), most = p->o.sinks ? (double)((float *)x->sinks.host)[head] : -INFINITY, sum = 0, largest = 0;
     for (int j = 0; j < n; j++) {
-        w[j] = (y->sees ? y->sees : sees)(p, request, query, j) ? score_of(x, request, head, query, j) : -INFINITY;
+        w[j] = (y->sees ? y->sees : sees)(p, request, head, query, j) ? score_of(x, request, head, query, j) : -INFINITY;
         w[j] = y->score && w[j] > -INFINITY ? y->score(p, w[j], head, query, j) : w[j];
         most = fmax(most, w[j]);
     }
-    sum = p->o.sinks ? exp((double)((float *)x->sinks.host)[head] - most) : 0;
+    sum = p->o.sinks && most > -INFINITY ? exp((double)((float *)x->sinks.host)[head] - most) : 0;
     for (int j = 0; j < n; j++)
         sum += w[j] = most == -INFINITY ? 0 : exp(w[j] - most);
     for (int c = 0; c < dv; c++) {
@@ -352,12 +353,11 @@ static int random_length(void)
 /* What a kernel is not compiled for. */
 static void draw_lengths(problem *p)
 {
-    p->requests = random_int(1, 3), p->shared = random_int(1, 2), p->heads = p->shared * random_int(1, 2);
+    p->requests = random_int(1, 3), p->shared = random_int(1, 2), p->heads = p->shared * (p->o.group ? p->o.group : random_int(1, 2));
     p->window = random_int(0, 9) ? random_int(1, 200) : INT_MAX;
     for (int i = 0; i < p->requests; i++) {
         p->rows[i] = p->o.ragged || !i ? random_length() : p->rows[0];
         p->keys[i] = p->o.ragged || p->o.page || !i ? random_length() : p->keys[0];
-        p->keys[i] += !p->o.ragged && !p->o.page && !p->keys[i]; /* a tensor map has no extent of 0 */
         p->prefix[i] = random_length();
     }
 }
@@ -370,9 +370,11 @@ static problem random_problem(void)
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = random_int(0, 1) ? SETT_BF16 : SETT_F16, .d = d[0], .dv = d[1], .causal = mask == 1 || mask == 2, .window = mask == 2 || mask == 3, .prefix = mask == 4,
         .softcap = score == 1, .alibi = score == 2, .sinks = !random_int(0, 2), .lse = random_int(0, 1), .ragged = source & 1, .page = source & 2 ? pages[random_int(0, 5)] : 0};
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
+    p.o.group = random_int(0, 1) ? 1 << random_int(1, 3) : 0;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
+    p.o.exact = !random_int(0, 3);
     if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
-        p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
+        p.o.dtype = SETT_F8E4M3FN, p.o.exact &= d[0] < 256 || !p.o.softcap, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
     draw_lengths(&p);
     return p;
 }
@@ -380,8 +382,8 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d group=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->group, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
@@ -445,6 +447,26 @@ START_TEST(tiles_without_keys)
 }
 END_TEST
 
+/* K and V without a key: nothing in memory, and no address. */
+START_TEST(no_keys_at_all)
+{
+    static const struct { int ragged, page; } ways[] = {{0, 0}, {1, 0}, {0, 32}, {1, 16}};
+    problem p = {.requests = 3, .heads = 2, .shared = 1, .rows = {70, 70, 70}};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lse = 1, .ragged = ways[_i].ragged, .page = ways[_i].page, .group = 2, .causal = 1};
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled(sett_attention, &p.o);
+    launch x = make_launch(&p);
+    operand *const of[] = {&x.k, &x.v};
+    for (int i = 0; i < 2; i++)
+        of[i]->buf.data = NULL, of[i]->buf.shape[p.o.page ? 0 : p.o.ragged ? 1 : 2] = 0;
+    launch_by(k, &x);
+    check_launch(&x, &by_options);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* ---- masks and scores of the caller's ------------------------------------------------------------------------------------ */
 enum { DOCUMENT = 37 };
 
@@ -456,8 +478,9 @@ static sett_attention_keys of_document(const sett_attention_at *at, sett_val *qu
     return (sett_attention_keys){SETT_A(sett_mul(sett_floordiv(own, DOCUMENT), DOCUMENT)), SETT_A(sett_add(own, 1))};
 }
 
-static bool in_document(const problem *p, int request, int query, int key)
+static bool in_document(const problem *p, int request, int head, int query, int key)
 {
+    (void)head;
     const int own = query + p->keys[request] - p->rows[request], first = own < 0 ? own : own / DOCUMENT * DOCUMENT;
     return key >= first && key <= own;
 }
@@ -474,16 +497,16 @@ static sett_val *every_third(const sett_attention_at *at, sett_val *query, sett_
     return sett_ne(sett_mod(sett_add(sett_add(query, key), at->head), 3), 0);
 }
 
-static bool is_every_third(const problem *p, int request, int query, int key)
+static bool is_every_third(const problem *p, int request, int head, int query, int key)
 {
     (void)p;
     (void)request;
-    return (query + key) % 3 != 0;
+    return (query + key + head) % 3 != 0;
 }
 
-static bool is_third_of_half(const problem *p, int request, int query, int key)
+static bool is_third_of_half(const problem *p, int request, int head, int query, int key)
 {
-    return key < p->keys[request] / 2 && (query + key) % 3 != 0;
+    return key < p->keys[request] / 2 && (query + key + head) % 3 != 0;
 }
 
 static sett_val *bent(const sett_attention_at *at, sett_val *score, sett_val *query, sett_val *key, void *user)
@@ -518,8 +541,9 @@ START_TEST(functions_of_the_caller)
 {
     static const int shapes[][4] = {{1, 1, 100, 100}, {2, 1, 70, 300}, {1, 1, 300, 200}, {2, 1, 5, 0}};
     for (int i = 0; has_wgmma() && i < 4; i++) {
-        problem p = {.requests = shapes[i][0], .heads = 1, .shared = shapes[i][1], .gap = 8};
-        with w = {.own = _i, .o = {.size = sizeof w.o, .dtype = SETT_F16, .d = i % 2 ? 128 : 64, .lse = 1, .page = i % 2 ? 32 : 0, .ragged = i == 3, .causal = own[_i].flags == 2, .sinks = i == 2}};
+        const int group = i == 1 || i == 3 ? 2 : 0;
+        problem p = {.requests = shapes[i][0], .heads = group ? group : 1, .shared = shapes[i][1], .gap = 8};
+        with w = {.own = _i, .o = {.size = sizeof w.o, .dtype = SETT_F16, .d = i % 2 ? 128 : 64, .lse = 1, .page = i % 2 ? 32 : 0, .ragged = i == 3, .causal = own[_i].flags == 2, .sinks = i == 2, .group = group}};
         for (int k = 0; k < p.requests; k++)
             p.rows[k] = shapes[i][2], p.keys[k] = shapes[i][3];
         p.o = w.o;
@@ -605,6 +629,21 @@ static void send(operand *x)
     ck_assert(!sett_memcpy(r.e, r.stream, x->data, x->host, x->n * (size_t)sett_dtype_bits(x->type) / 8) && !sett_sync(r.e, r.stream));
 }
 
+/* What is chosen for options that can be is a tile that can be. */
+START_TEST(tiles_that_are_chosen)
+{
+    static const sett_attention_options types[] = {{.dtype = SETT_F16, .d = 64}, {.dtype = SETT_F16, .d = 96}, {.dtype = SETT_F16, .d = 128}, {.dtype = SETT_BF16, .d = 192}, {.dtype = SETT_BF16, .d = 192, .dv = 128},
+        {.dtype = SETT_BF16, .d = 256}, {.dtype = SETT_F8E4M3FN, .d = 64}, {.dtype = SETT_F8E4M3FN, .d = 128}, {.dtype = SETT_F8E4M3FN, .d = 256}};
+    for (int i = 0; i < 9; i++)
+        for (int flags = 0; flags < 32; flags++) {
+            sett_attention_options o = types[i];
+            o.size = sizeof o, o.exact = flags & 1, o.softcap = flags >> 1 & 1, o.window = flags >> 2 & 1, o.ragged = flags >> 3 & 1, o.page = flags & 16 ? 48 : 0;
+            if (o.d != 256 || o.dtype != SETT_F8E4M3FN || !o.exact || !o.softcap)
+                ck_assert_msg(!sett_kernels_choose(sett_attention, &o, NULL, &err), "%s", err.text);
+        }
+}
+END_TEST
+
 /* What lies in memory and cannot be: the CPU engine says which number it is. */
 static sett_attention_keys falling(const sett_attention_at *at, sett_val *query, void *user)
 {
@@ -620,9 +659,11 @@ static void with_falling(sett_build *b, const void *user)
 static const struct in_memory { int page, ragged, window, falls; int at; int32_t is; const char *text; } in_memory[] = {
     {16, 0, 0, 0, 1, 9, "TABLE[0,1] is 9, and there are 9 pages"},
     {16, 1, 0, 0, 2, -1, "TABLE[0,2] is -1, and there are 9 pages"},
-    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, and end within 44 rows"},
-    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, and end within 44 rows"},
-    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, and end within 101 keys"},
+    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 0, -1, "QOFFSETS[0] and the next are -1, 40: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 0, -1, "KOFFSETS[0] and the next are -1, 60: they do not fall, from 0 on, and end within 101 keys"},
+    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, from 0 on, and end within 101 keys"},
     {16, 0, 0, 0, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
     {0, 0, 1, 0, 0, 0, "window is 0: 1 or more"},
     {0, 0, 0, 1, 0, 0, ".bounds: from query 0 on they fall"},
@@ -643,6 +684,27 @@ START_TEST(numbers_in_memory)
     if (of)
         put_int(of, y->at, y->is), send(of);
     ck_assert_msg(!(y->falls ? sett_compile(r.e, with_falling, &co, &k, &err) : sett_kernels_compile(r.e, sett_attention, &p.o, NULL, &k, &err)), "%s", err.text);
+    sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
+    s = s ? s : sett_sync_error(r.e, r.stream, &err);
+    ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
+static const struct number { int window; double cap, scale; const char *text; } number[] = {{0, 3, 1, "window is 0: 1 or more"}, {INT_MIN, 3, 1, "window is -2147483648: 1 or more"},
+    {4, 0, 1, "cap is 0.000000: above 0, and finite"}, {4, NAN, 1, "cap is nan: above 0, and finite"}, {4, INFINITY, 1, "cap is inf: above 0, and finite"}, {4, 3, -0.5, "scale is -0.500000: above 0, and finite"}};
+
+START_TEST(numbers_of_a_launch)
+{
+    const struct number *y = &number[_i];
+    problem p = {.requests = 1, .heads = 1, .shared = 1, .rows = {3}, .keys = {3}, .window = y->window, .cap = y->cap, .scale = y->scale};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .window = 1, .softcap = 1, .scale = 1};
+    sett_launch_arg arg[ARGS];
+    if (r.stream.device != SETT_CPU)
+        return;
+    launch x = make_launch(&p);
+    sett_kernel *k = compiled(sett_attention, &p.o);
     sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
     s = s ? s : sett_sync_error(r.e, r.stream, &err);
     ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
@@ -696,7 +758,7 @@ static void copy_request(const launch *from, int i, launch *to, int j)
         }
 }
 
-/* Requests of a ragged batch, each by itself and not ragged, with pages and without: all bits are the same. */
+/* Requests of a ragged batch, each by itself and not ragged, with pages and without, heads packed or not: all bits are the same. */
 START_TEST(bits_of_a_request)
 {
     static const struct { int d, dv, causal, window, softcap; sett_dtype type; } kinds[] = {{64, 64, 0, 0, 0, SETT_BF16}, {128, 128, 1, 0, 0, SETT_BF16}, {192, 128, 0, 1, 0, SETT_BF16},
@@ -710,12 +772,12 @@ START_TEST(bits_of_a_request)
     launch_by(k, &all);
     sett_kernel_release(k);
     fetch(&all.out), fetch(&all.lse);
-    static const int pages[] = {0, 16, 64, 256};
-    for (int way = 0; way < 4; way++)
+    static const struct { int page, ragged, group; } ways[] = {{0, 0, 0}, {16, 0, 0}, {64, 0, 2}, {256, 1, 0}, {0, 1, 2}};
+    for (int way = 0; way < 5; way++)
         for (int i = 0; i < p.requests; i++) {
             problem one = p;
             one.requests = 1, one.rows[0] = p.rows[i], one.keys[0] = p.keys[i], one.gap = 16;
-            one.o.ragged = way == 3, one.o.page = pages[way];
+            one.o.ragged = ways[way].ragged, one.o.page = ways[way].page, one.o.group = ways[way].group;
             launch x = make_launch(&one);
             copy_request(&all, i, &x, 0);
             send(&x.q), send(&x.k), send(&x.v);
@@ -727,9 +789,9 @@ START_TEST(bits_of_a_request)
                 for (int m = 0; m < p.rows[i]; m++) {
                     size_t n;
                     const unsigned char *a = row_of(&all, &all.out, i, h, m, &n), *b = row_of(&x, &x.out, 0, h, m, &n);
-                    ck_assert_msg(!memcmp(a, b, n), "page %d, request %d, head %d, query %d", pages[way], i, h, m);
+                    ck_assert_msg(!memcmp(a, b, n), "way %d, request %d, head %d, query %d", way, i, h, m);
                     const float *la = (const float *)all.lse.host + at_of(&all.lse, 0, h, 0) + all.first_row[i] + m, *lb = (const float *)x.lse.host + at_of(&x.lse, 0, h, 0) + m;
-                    ck_assert_msg(!memcmp(la, lb, sizeof *la), "page %d, request %d, head %d, query %d: the logarithm", pages[way], i, h, m);
+                    ck_assert_msg(!memcmp(la, lb, sizeof *la), "way %d, request %d, head %d, query %d: the logarithm", way, i, h, m);
                 }
             drop_launch(&x);
         }
@@ -745,10 +807,13 @@ Suite *attention_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, tiles_without_keys, 0, 2);
+    tcase_add_loop_test(t, no_keys_at_all, 0, 4);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
+    tcase_add_test(t, tiles_that_are_chosen);
     tcase_add_test(t, far_rows);
     tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
+    tcase_add_loop_test(t, numbers_of_a_launch, 0, (int)(sizeof number / sizeof *number));
     tcase_add_loop_test(t, bits_of_a_request, 0, 6);
     suite_add_tcase(s, t);
     return s;

@@ -202,7 +202,7 @@ static launch make_launch(const problem *p)
         fill_operand(&y, OF_Q, i), fill_operand(&y, OF_K, i), fill_operand(&y, OF_V, i);
     }
     for (int h = 0; h < p->heads; h++)
-        ((float *)y.x[SLOPES].host)[h] = (float)ldexp(1, -1 - h % 8), ((float *)y.x[SINKS].host)[h] = (float)(3 * mixed((uint64_t)h));
+        ((float *)y.x[SLOPES].host)[h] = (float)ldexp(1, -1 - h % 8), ((float *)y.x[SINKS].host)[h] = h % 5 == 1 ? -INFINITY : (float)(3 * mixed((uint64_t)h));
     for (int i = 0; i < BOXES; i++)
         to_device(&y.x[i]);
     return y;
@@ -270,7 +270,7 @@ static void check_row(const launch *y, int request, int head, int query)
         w[j] = sees(p, request, query, j) ? score_of(p, request, head, query, j) : -INFINITY;
         most = fmax(most, w[j]);
     }
-    sum = p->o.sinks ? exp(sink - most) : 0;
+    sum = p->o.sinks && most > -INFINITY ? exp(sink - most) : 0;
     for (int j = 0; j < n; j++)
         sum += w[j] = most == -INFINITY ? 0 : exp(w[j] - most);
     for (int c = 0; c < p->o.d; c++) {
@@ -386,6 +386,25 @@ START_TEST(random_problems)
 END_TEST
 
 /* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
+/* K and V without a key: nothing in memory, and no address. */
+START_TEST(no_keys_at_all)
+{
+    problem p = {.requests = 2, .heads = 4, .shared = 2, .queries = 3, .number = {1, 2}};
+    p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = SETT_BF16, .d = 64, .lengths = _i == 1, .page = _i == 2 ? 16 : 0, .lse = 1};
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    describe(&p);
+    launch y = make_launch(&p);
+    for (int i = K; i <= V; i++)
+        y.x[i].buf.data = NULL, y.x[i].buf.shape[p.o.page ? 0 : 2] = 0;
+    run_launch(k, &y);
+    check_launch(&y);
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
 START_TEST(many_splits)
 {
     problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
@@ -519,13 +538,15 @@ START_TEST(options_that_cannot_be)
 }
 END_TEST
 
-/* What a launch cannot know is told by the CPU engine. */
+/* What a launch cannot know is told by the CPU engine. at -1: so many elements has the array. */
 static const struct in_memory { int page, window, box, at; int32_t is; const char *text; } in_memory[] = {
     {0, 0, KEYS, 1, 71, "KEYS[1] is 71, and there is room for 70"},
     {0, 0, KEYS, 0, -1, "KEYS[0] is -1, and there is room for 70"},
     {16, 0, KEYS, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
     {16, 0, TABLE, 6, 50, "TABLE[1,1] is 50, and there are 12 pages"},
     {0, 1, -1, 0, 0, "window is 0: 1 or more"},
+    {0, 0, PARTIAL, -1, 271, "PARTIAL has 271 elements, and the launch needs 272"},
+    {0, 0, LEFT, -1, 5, "LEFT has 5 elements, and the launch needs 6"},
 };
 
 START_TEST(memory_that_cannot_be)
@@ -536,7 +557,9 @@ START_TEST(memory_that_cannot_be)
         return; /* a GPU has no assertions if they are not asked for */
     sett_kernel *k = compiled(sett_attention_decode, &p.o);
     launch y = make_launch(&p);
-    if (x->box >= 0) {
+    if (x->at < 0)
+        y.x[x->box].buf.shape[0] = x->is;
+    else if (x->box >= 0) {
         ((int32_t *)y.x[x->box].host)[x->at] = x->is;
         ck_assert(!sett_memcpy(r.e, r.stream, y.x[x->box].data, y.x[x->box].host, y.x[x->box].bytes));
     }
@@ -576,6 +599,7 @@ Suite *attention_decode_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
+    tcase_add_loop_test(t, no_keys_at_all, 0, 3);
     tcase_add_loop_test(t, many_splits, 0, 2);
     tcase_add_loop_test(t, bits_of_a_request, 0, 5);
     tcase_add_test(t, extreme_options);

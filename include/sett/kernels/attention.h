@@ -14,8 +14,8 @@ extern "C" {
  * divides H: each H / HK heads of Q, one behind the other, share one of K and V (grouped queries; HK = 1: all
  * do). The d elements of a row lie beside each other; other strides are multiples of 16 bytes, the symbols
  * LQ0, LQ1 and LQ2 of Q, and so on: a (B,M,H,d) tensor, also one that is a part of a wider one, is given as
- * its view (B,H,M,d). M and B may be 0, other extents are 1 or more, and tiles of all heads together are less
- * than 2^31.
+ * its view (B,H,M,d). M, B, N, TK and P may be 0, H and HK are 1 or more, and tiles of all heads together are
+ * less than 2^31.
  *
  *   .ragged  requests of different lengths, one behind the other: Q (H,TQ,d), K (HK,TK,d), V, O likewise,
  *            strides LQ0 and LQ1. QOFFSETS (B1), KOFFSETS (B1), Int32, B1 = B + 1: request b has rows
@@ -38,7 +38,12 @@ extern "C" {
  *            that sum
  *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
  *            at the same time have one each. Blocks take the next tile there, in order, where they otherwise
- *            take every n-th: faster where tiles take different times, as of .causal, or many. No bit changes
+ *            take every n-th: faster where tiles take different times, as of .causal, or many. Of .ragged
+ *            half of the blocks begin with requests that are one tile high, whose time is that of reading K
+ *            and V, and half with those of more, whose time is that of products: both at once. No bit changes
+ *   .group   H / HK, 2, 4, 8 ... 64, as a number of the kernel's: the heads that share one of K and V are
+ *            rows of one tile, side by side for each query (PackGQA), so that K and V are read once for all
+ *            of them: the time of requests of few queries. No bit changes. 0 or 1: a tile is of one head
  *
  * A query that sees no key gives O = 0, and LSE -infinity, or its sink. Tiles of keys that no query of a tile
  * sees are not loaded, and only those at an edge of what is seen are masked.
@@ -76,6 +81,7 @@ typedef struct sett_attention_options {
     int dynamic;
     sett_dtype out; /* of O: f16 or bf16; 0: as dtype, of f8E4M3FN bf16 */
     int scaled;
+    int group; /* 0: heads are not packed */
     sett_attention_tuning tuning;
 } sett_attention_options;
 SETT_API void sett_attention(sett_build *, const void *options);
@@ -210,6 +216,7 @@ typedef struct sett_attention_keys {
  *         sett_attention_with(b, options, &f);
  *     }
  *
+ * With .group .head is that of each element, of the shape of query, and of .bounds the first of the group.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
