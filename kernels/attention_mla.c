@@ -59,7 +59,7 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     x->keys = sett_pipeline_tma_async(b, .stages = SUM_GROUPS * o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[0].map) * boxes, .consumers = SETT_WARP_GROUPS(2) /* that has S, and one that sums */, .defer_sync = true);
     x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
     x->weighed = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
-    x->query = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(QUERY_WARPS), .consumers = SETT_WARPS(GROUP / WARP) /* which no product brings together where there is no key */, .defer_sync = true);
+    x->queries = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(QUERY_WARPS), .consumers = SETT_WARPS(GROUP / WARP) /* which no product brings together where there is no key */, .defer_sync = true);
     x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(THREADS / WARP - 1), .defer_sync = true);
 }
 
@@ -86,7 +86,7 @@ static void load_queries(sett_build *b, const decode_parts *x)
 {
     enum { PART = 8, PARTS = (COLUMNS + MORE) / PART };
     decode_work w;
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->query);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->queries);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         sett_val *is_work = sett__decode_take(x, work, &w);
@@ -215,7 +215,7 @@ static void weigh_all(sett_build *b, const decode_parts *x)
     f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1), f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
     f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
-    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->query), f.put = sett_pipeline_producer_state(x->weighed);
+    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->weighed);
     sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -265,11 +265,13 @@ static void add(sett_build *b, const sums *f)
 static void finish(sett_build *b, const sums *f)
 {
     const decode_parts *x = f->x;
+    sett_val *thread = sett_shuffle_sync(f->thread, sett_lane_idx(b), WARP); /* the same: what follows from it takes no registers before */
     sett_consumer_wait(f->get);
     for (int i = 0; i < 2; i++) {
-        const decode_place at = {row_of(f->thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(f->thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
+        const decode_place at = {row_of(thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
-        sett_if (b, sett_lt(at.row, sett_min(sett_sub(x->rows, f->w.row), x->o->rows)))
+        sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
+        sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
             sett__decode_store_part(b, x, f->w.slot, &at, &of);
     }
     next(f->get);
