@@ -42,7 +42,7 @@ struct decode_parts {
     attention_parts t, scores;        /* with these options */
     attention_scores unit;            /* to ask for the unit of scores */
     sett_pipeline *keys, *work;       /* a stage is a tile of K and one of V, or half of its columns that are both */
-    sett_pipeline *queries, *left_sums; /* tiles of Q, and .sums; NULL of sett_attention_mla */
+    sett_pipeline *queries, *left_sums; /* tiles of Q; .sums, NULL of sett_attention_mla */
     sett_pipeline *more;              /* NULL, or of columns of K alone */
     attention_operand part[3];        /* of K: these halves, and those */
     sett_tensor *q;                   /* (M,d,H,B); .t.q are tiles of it in shared memory, (rows,d,stages) */

@@ -56,7 +56,7 @@ static int random_int(int from, int to)
 /* ---- what is called ------------------------------------------------------------------------------------------------- */
 static sett_attention_mla_options mla_of(const sett_attention_decode_options *o)
 {
-    return (sett_attention_mla_options){.size = sizeof(sett_attention_mla_options), .dtype = o->dtype, .exact = o->exact, .lengths = o->lengths, .page = o->page, .causal = o->causal, .window = o->window, .sinks = o->sinks, .lse = o->lse,
+    return (sett_attention_mla_options){.size = sizeof(sett_attention_mla_options), .dtype = o->dtype, .exact = o->exact, .rows = o->rows, .lengths = o->lengths, .page = o->page, .causal = o->causal, .window = o->window, .sinks = o->sinks, .lse = o->lse,
         .tuning = {.split = o->tuning.split, .keys = o->tuning.keys, .stages = o->tuning.stages, .blocks = o->tuning.blocks}};
 }
 
@@ -342,7 +342,7 @@ static problem random_latent(void)
     const sett_attention_decode_options was = p.o;
     p.latent = 64, p.shared = 1, p.heads = heads[random_int(0, 4)], p.queries = queries[random_int(0, 3)];
     p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = was.dtype, .d = 512, .lengths = was.lengths, .page = was.page, .causal = was.causal, .window = was.window, .sinks = was.sinks, .lse = was.lse, .exact = was.exact};
-    p.o.tuning.keys = random_int(0, 1) ? 32 : 0, p.o.tuning.split = random_int(0, 3) ? 128 << random_int(0, 1) : 0, p.o.tuning.blocks = was.tuning.blocks;
+    p.o.rows = random_int(0, 1) ? 16 << random_int(0, 2) : 0, p.o.tuning.keys = random_int(0, 1) ? 32 : 0, p.o.tuning.split = random_int(0, 3) ? 128 << random_int(0, 1) : 0, p.o.tuning.blocks = was.tuning.blocks;
     p.scale = 0.05;
     return p;
 }
@@ -482,6 +482,7 @@ static const struct refused { sett_attention_decode_options o; const char *text;
 
 static const struct refused_mla { sett_attention_mla_options o; const char *text; } refused_mla[] = {
     {{.dtype = SETT_F32}, ".dtype is f32: f16 or bf16"},
+    {{.dtype = SETT_BF16, .rows = 48}, ".rows is 48: 16, 32 or 64"},
     {{.dtype = SETT_BF16, .causal = 2}, ".causal is 2: from 0 to 1"},
     {{.dtype = SETT_BF16, .page = 20}, ".page is 20: 0, or a multiple of 16, up to 256"},
     {{.dtype = SETT_BF16, .tuning = {.keys = 48}}, ".keys is 48: 32 or 64"},
@@ -584,8 +585,8 @@ START_TEST(the_workspace)
     ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, NULL), SETT_E_ARGUMENT);
     const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16};
     ck_assert(!sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 4096, &partial, &left, &err));
-    ck_assert_uint_eq(left, 2 * 64 * 2 * 4 + 2);
-    ck_assert_uint_eq(partial, 64 * 2 * 4 * 64 * 516);
+    ck_assert_uint_eq(left, 2 * 64 * 2 * 2 + 2);
+    ck_assert_uint_eq(partial, 64 * 2 * 2 * 64 * 516);
     ck_assert_int_eq(sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 0, &partial, &left, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_attention_mla_workspace: keys is 0: 1 or more");
 }

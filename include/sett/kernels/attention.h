@@ -154,7 +154,7 @@ SETT_API sett_status sett_attention_decode_workspace(const sett_attention_decode
 /* The same where K and V are one latent cache, as DeepSeek's models have it when they decode: Q (B,H,M,576),
  * which went through the weights that made K of the cache, K (B,HK,N,576), whose first 512 columns are V too,
  * O (B,H,M,512), which goes through those of V; HK is 1 but where tensors are split otherwise. K is read
- * once for 64 rows, of queries times heads. Then come the arguments of the options, in the order of this
+ * once for .rows, of queries times heads. Then come the arguments of the options, in the order of this
  * list, PARTIAL and LEFT:
  *
  *   .lengths, .page  as of sett_attention_decode; K is a pool (P,HK,page,576)
@@ -173,6 +173,7 @@ typedef struct sett_attention_mla_options {
     sett_dtype dtype;
     int no_pdl;
     int exact; /* 1: without approximations */
+    int rows;  /* of a tile: 16, 32 or 64; 0: 64. With fewer splits are shorter */
     int lengths;
     int page; /* 16 to 256; 0: K has no pages */
     int causal;
