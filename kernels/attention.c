@@ -272,29 +272,17 @@ static void run(sett_build *b, const attention_parts *t)
     }
 }
 
-static void check_functions(const sett_attention_options *o, const sett_attention_functions *f, choice *c)
-{
-    if ((f->bounds || f->predicate) && (o->causal || o->window))
-        REFUSE(c, ".%s is given: then .%s is 0", f->bounds ? "bounds" : "predicate", o->prefix ? "prefix" : o->causal ? "causal" : "window");
-    if (f->score && (o->softcap || o->alibi))
-        REFUSE(c, ".score is given: then .%s is 0", o->softcap ? "softcap" : "alibi");
-}
-
 void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_options *user, const sett_attention_functions *given)
 {
-    static const sett_attention_functions none = {.size = sizeof none};
+    static const char call[] = "sett_attention_with";
     sett_attention_options o;
-    choice c = {0};
     sett_tensor *x[4];
     if (!sett__kernel_options(b, &sett__attention, user, &o))
         return;
-    const sett_attention_functions *own = given ? given : &none;
-    check_functions(&o, own, &c);
-    if (*c.why) {
-        sett_fail_at(site, b, SETT_E_ARGUMENT, "sett_attention_with", c.why);
+    const sett_attention_functions *own = sett__attention_own(site, b, call, given, &o);
+    if (!own)
         return;
-    }
-    attention_parts t = {.o = &o, .own = own, .site = site, .source = o.page ? &sett__attention_paged : o.ragged ? &sett__attention_ragged : &sett__attention_in_order};
+    attention_parts t = {.o = &o, .own = own, .site = site, .call = call, .packs = o.group, .source = o.page ? &sett__attention_paged : o.ragged ? &sett__attention_ragged : &sett__attention_in_order};
     params(b, &t, x);
     const int queries = o.tuning.rows / heads_of(&o); /* of a tile */
     const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, queries), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, queries), SETT_A(t.B)));

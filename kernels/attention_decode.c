@@ -282,16 +282,19 @@ static void produce(sett_build *b, const decode_parts *x)
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-void sett_attention_decode(sett_build *b, const void *user)
+void sett_attention_decode_with_at(sett_site site, sett_build *b, const sett_attention_decode_options *user, const sett_attention_functions *given)
 {
-    static const sett_attention_functions none = {.size = sizeof none};
+    static const char call[] = "sett_attention_decode_with";
     sett_attention_decode_options o;
     sett_tensor *operand[3];
     if (!sett__kernel_options(b, &sett__attention_decode, user, &o))
         return;
     const int warps = o.tuning.warps;
     decode_parts x = {.o = &o, .all = options_of(&o, o.tuning.keys), .mine = options_of(&o, o.tuning.keys / decode_parts_of(&o))};
-    x.t = (attention_parts){.o = &x.all, .own = &none, .source = o.page ? &sett__attention_paged : o.lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
+    const sett_attention_functions *own = sett__attention_own(site, b, call, given, &x.all);
+    if (!own)
+        return;
+    x.t = (attention_parts){.o = &x.all, .own = own, .site = site, .call = call, .packs = true, .source = o.page ? &sett__attention_paged : o.lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
     params(b, &x, operand);
     x.group = sett_make_fast_divmod(b, x.t.group);
     x.rows = sett_mul(x.t.M, x.t.group);
@@ -313,6 +316,11 @@ void sett_attention_decode(sett_build *b, const void *user)
     }
     sett_else (b)
         sett__decode_consume(b, &x);
+}
+
+void sett_attention_decode(sett_build *b, const void *user)
+{
+    sett_attention_decode_with(b, user, NULL);
 }
 
 static sett_status too_few(sett_error *err, const char *name, int is, const char *what)
