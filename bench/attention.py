@@ -11,12 +11,25 @@ alone are compared.
     bench/attention.py decode [...]             one query over many keys, beside cuDNN and beside what reads K and V: attention_decode_rows.py
     bench/attention.py splits [...]             the same with other splits and tiles
     bench/attention.py mixed [WAY,...] [...]    decodes and a chunk of a prompt in one launch, beside two: attention_mixed_rows.py
-    bench/attention.py mixes [...]              the same with other tiles"""
+    bench/attention.py mixes [...]              the same with other tiles
+    bench/attention.py mla [...]                one query over a latent cache, beside what reads it: attention_mla_rows.py
+    bench/attention.py latents [...]            the same with other splits and tiles
+    bench/attention.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--bits]
+                                                random attentions beside Float64: 5,000 on a GPU from a pack, without one 1,000 small ones on the CPU
+                                                engine, in all its orders; --bits: those of .exact kernels by both, bit by bit
+    bench/attention.py random --write [--pack FILE]
+                                                compiles the kernels of random and invariant, without a GPU; says what each spills
+    bench/attention.py invariant [SEED] [--count N] [--only NUMBER] [--pack FILE]
+                                                requests of random batches, alone, in other batches, in pages, in chunks: the same bits?"""
 
 import argparse
 import os
 import sys
 import tempfile
+
+PARTS = {"random": "attention_random", "invariant": "attention_invariant"}  # which need no torch where there is no GPU
+if __name__ == "__main__" and sys.argv[1:2] and sys.argv[1] in PARTS:
+    sys.exit(__import__(PARTS[sys.argv[1]]).main(sys.argv[2:]))
 
 import torch
 from gpu import Work, beside, engine, head, pick, randn, tflops
@@ -66,10 +79,11 @@ def measure(batch, heads, rows, depth):
 def rows(words):
     import attention_decode_rows
     import attention_mixed_rows
+    import attention_mla_rows
     import attention_rows
 
     p = argparse.ArgumentParser(prog="bench/attention.py")
-    p.add_argument("what", choices=("pack", "prefill", "tiles", "decode", "splits", "mixed", "mixes"))
+    p.add_argument("what", choices=("pack", "prefill", "tiles", "decode", "splits", "mixed", "mixes", "mla", "latents"))
     p.add_argument("which", nargs="?", default="", metavar="FILE or ROW,...")
     p.add_argument("--pack", default=os.path.join(tempfile.gettempdir(), "attention.settpack"))
     p.add_argument("--budget", type=float, default=150)
@@ -78,8 +92,8 @@ def rows(words):
     if o.what == "pack":
         attention_rows.write_pack(o.which or o.pack)
     else:
-        of = {"prefill": attention_rows, "tiles": attention_rows, "mixed": attention_mixed_rows, "mixes": attention_mixed_rows}.get(o.what, attention_decode_rows)
-        of.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what in ("tiles", "splits", "mixes"))
+        of = {"prefill": attention_rows, "tiles": attention_rows, "mixed": attention_mixed_rows, "mixes": attention_mixed_rows, "mla": attention_mla_rows, "latents": attention_mla_rows}.get(o.what, attention_decode_rows)
+        of.run([x for x in o.which.split(",") if x], o.pack, o.budget, o.warm, o.what in ("tiles", "splits", "mixes", "latents"))
 
 
 def main():

@@ -12,6 +12,7 @@ from gpu import DEVICE, GPU, first_line, say
 from graphs import Graph, on_side, turns_of
 from product_cells import GRAPH_MS, protocol
 from product_way import Recorder, sealed, sized
+from random_problems import spills
 from rounds import median, quantile
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -300,10 +301,13 @@ def run(only, pack, budget, warm_s, tiles):
 def write_pack(path):
     import attention_decode_rows # which imports this file
     import attention_mixed_rows
+    import attention_mla_rows
 
     recorder = Recorder()
     for make in prefill(recorder, True).values():
         make()
     attention_decode_rows.record(recorder)
     attention_mixed_rows.record(recorder)
-    say(f"{recorder.write(path)} kernels in {path}")
+    attention_mla_rows.record(recorder)
+    spilled = spills(recorder.kernels(), True)
+    say(f"{recorder.write(path)} kernels in {path}, of which {spilled} spill")

@@ -9,40 +9,22 @@ sums of i8 are in any case: then D is the reference's nearest, bit by bit.
 
 A draw is its seed and number alone: --only NUMBER repeats it."""
 
-import argparse
-import collections
-import concurrent.futures
 import ctypes
-import importlib.util
 import math
 import os
 import random
 import re
-import sys
 import tempfile
-import time
 from typing import NamedTuple
+
+from random_problems import E4, E5, TYPE, Array, Host, arguments, every, has_gpu, judged, numbers_of, up, write_pack
 
 import sett
 from sett import _c
 from sett._product import _library, _values, _Workspace, listed
 
 PACK = os.path.join(tempfile.gettempdir(), "products-random.settpack")
-MOST_KERNELS, BITS = 300, 1000
-E4, E5 = "f8E4M3FN", "f8E5M2"
-
-
-class Type(NamedTuple):
-    bytes: int
-    u: float  # half of the distance of two numbers, of their size
-    least: float  # normal
-    most: float
-    k: int = 1  # K of an instruction
-    mantissa: int = 0
-
-
-TYPE = {"f32": Type(4, 2**-24, 2**-126, 3.4e38, 1), "f16": Type(2, 2**-11, 2**-14, 65504, 16), "bf16": Type(2, 2**-8, 2**-126, 3.38e38, 16),
-    E4: Type(1, 2**-4, 2**-6, 448, 32, 3), E5: Type(1, 2**-3, 2**-14, 57344, 32, 2), "i8": Type(1, 0, 0, 127, 32), "i32": Type(4, 0, 0, 2**31, 32)}
+MOST_KERNELS = 300
 ONE = 2**-23  # of one operation of Float32, with room
 
 # What kernels are of. align: of operands and rows, in bytes; odd: N is no multiple of that.
@@ -78,18 +60,26 @@ class Draw(NamedTuple):
     seed: int
 
 
-def up(n, step):
-    return -(-n // step) * step
+class Size(NamedTuple):
+    """Extents are drawn evenly by their logarithm: up to the first, or, one of ten, up to the second."""
+
+    extents: tuple
+    k: tuple
+    least: int = 1  # of M and N
 
 
-def draw(seed, number, large):
-    """The problem of a number: large, as a GPU has it, or small."""
+SMALL, LARGE, WIDE = Size((90, 300), (90, 300)), Size((300, 2000), (300, 2000)), Size((4000, 4000), (160, 1200), 100)
+WIDES = 0.2  # of the draws of a GPU have many tiles: the others take small ones
+
+
+def draw(seed, number, large, wide=False):
+    """The problem of a number: large, as a GPU has it, or small; wide: as that, of many tiles."""
     rng = random.Random(f"{seed} {number}")
     kind = KINDS[number % len(KINDS)]
-    rare, most = (2000, 300) if large else (300, 90)
+    size = WIDE if wide or (large and rng.random() < WIDES) else LARGE if large else SMALL
 
-    def extent():
-        return round(math.exp(rng.uniform(0, math.log(rare if rng.random() < 0.1 else most))))
+    def extent(most, least=1):
+        return round(math.exp(rng.uniform(math.log(least), math.log(most[rng.random() < 0.1]))))
 
     p = {name: value for name, value in kind.items() if name != "odd"}
     t, align = p["dtype"], p.setdefault("align", 16)
@@ -97,7 +87,7 @@ def draw(seed, number, large):
     plain = not any(p.get(name) for name in ("scaled", "alpha", "scale", "bias", "clamp", "quantise", "amax", "activation"))
     p["d"] = p.get("d", t if t in ("f16", "f32") else "i32" if t == "i8" and plain else "bf16")
     beside = beside_of(p["d"])
-    m, n, k = extent(), extent(), extent()
+    m, n, k = extent(size.extents, size.least), extent(size.extents, size.least), extent(size.k)
     step_in, step_out = max(1, align // TYPE[t].bytes), max(1, align // TYPE[p["d"]].bytes)
     n = n // 2 * 2 + 1 if kind.get("odd") else up(n, step_out) if kind in TMA else up(n, step_in) if p.get("b_major") and p.get("swiglu") else n
     max_m, rows_b = m + rng.choice((0, 0, 5, 100)), n << p.get("swiglu", 0)
@@ -129,158 +119,20 @@ def beside_of(d):
     return d if d in ("f32", "f16", "bf16") else "f32"
 
 
-# ---- numbers: of NumPy on the host, of PyTorch on a GPU -------------------------------------------------------------------
-class Host:
-    """Elements of types that NumPy lacks are their bits."""
-
-    def __init__(self):
-        import numpy
-
-        self.np = self.math = numpy
-        self.stored = {"f32": "f4", "f16": "f2", "bf16": "u2", E4: "u1", E5: "u1", "i8": "i1", "i32": "i4"}
-        self.values = {t: self.table(TYPE[t]) for t in (E4, E5)}
-
-    def table(self, t):
-        """The numbers from 0 to the most, in order of their bits."""
-        least, scale = t.least, 1 << t.mantissa
-        every = [least * i / scale if i < scale else least * 2 ** (i // scale - 1) * (1 + i % scale / scale) for i in range(128)]
-        return self.np.array([x for x in every if x <= t.most])
-
-    def seed(self, seed):
-        self.rng = self.np.random.default_rng(seed)
-
-    def normal(self, shape):
-        return self.rng.normal(size=shape)
-
-    def integers(self, least, most, shape):
-        return self.rng.integers(least, most + 1, shape).astype("f8")
-
-    def raw(self, n):
-        """Bytes that are NaN, of whatever type, at a multiple of 16."""
-        return self.np.full(n, 255, "u1")
-
-    def view(self, raw, offset, stored, size, shape, strides):
-        return self.np.lib.stride_tricks.as_strided(raw[offset:].view(stored), shape, [s * size for s in strides])
-
-    def put(self, view, t, values):
-        view[...] = self.encoded(t, values)
-
-    def encoded(self, t, x):
-        if t == "bf16":
-            bits = x.astype("f4").view("u4")
-            return ((bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16).astype("u2")
-        if t in self.values:
-            of, size = self.values[t], abs(x)
-            between = (of[1:] + of[:-1]) / 2
-            i = self.np.searchsorted(between, size)
-            i += (i < len(between)) & (i % 2 == 1) & (size == between[self.np.minimum(i, len(between) - 1)])
-            return (i + 128 * (x < 0)).astype("u1")
-        return x.astype(self.stored[t])
-
-    def decoded(self, t, x):
-        if t == "bf16":
-            return (x.astype("u4") << 16).view("f4").astype("f8")
-        if t in self.values:
-            of = self.values[t]
-            size = self.np.append(of, self.np.full(128 - len(of), self.np.nan))[x & 127]
-            return self.np.where(x & 128, -size, size)
-        return x.astype("f8")
-
-    def get(self, view, t):
-        return self.decoded(t, view)
-
-    def nearest(self, t, x):
-        return self.decoded(t, self.encoded(t, x))
-
-    def given(self, view, t):
-        return sett.view(view, t) if self.stored[t][0] == "u" else view
-
-    def erf(self, x):
-        return self.np.vectorize(math.erf)(x)
-
-    def same_bytes(self, a, b):
-        return self.np.array_equal(a, b)
-
-    def clone(self, x):
-        return x.copy()
-
-
-class Device:
-    """The same of PyTorch's tensors on the GPU."""
-
-    def __init__(self, device="cuda"):
-        import torch
-
-        self.torch, self.math, self.device = torch, torch, device
-        self.stored = {t: getattr(torch, name) for t, name in (("f32", "float32"), ("f16", "float16"), ("bf16", "bfloat16"), (E4, "float8_e4m3fn"), (E5, "float8_e5m2"), ("i8", "int8"), ("i32", "int32"))}
-        self.rng = torch.Generator(device)
-
-    def seed(self, seed):
-        self.rng.manual_seed(seed)
-
-    def normal(self, shape):
-        return self.torch.randn(shape, device=self.device, dtype=self.torch.float32, generator=self.rng).double()
-
-    def integers(self, least, most, shape):
-        return self.torch.randint(least, most + 1, shape, device=self.device, generator=self.rng).double()
-
-    def raw(self, n):
-        return self.torch.full((n,), 255, dtype=self.torch.uint8, device=self.device)
-
-    def view(self, raw, offset, stored, size, shape, strides):
-        stored = getattr(self.torch, {"i1": "int8", "i2": "int16", "i4": "int32"}[stored]) if isinstance(stored, str) else stored
-        return raw[offset:].view(stored).as_strided(shape, strides)
-
-    def put(self, view, t, values):
-        view.copy_(values.float().to(self.stored[t]))
-
-    def get(self, view, t):
-        return view.double()
-
-    def nearest(self, t, x):
-        return x.float().to(self.stored[t]).double()
-
-    def given(self, view, t):
-        return view
-
-    def erf(self, x):
-        return self.torch.erf(x)
-
-    def same_bytes(self, a, b):
-        return self.torch.equal(a, b)
-
-    def clone(self, x):
-        return x.clone()
-
-
-class Matrix:
+# ---- operands and what is right -----------------------------------------------------------------------------------------
+class Matrix(Array):
     """(rows,cols), or batches of these, with NaN between the rows and behind them."""
 
     def __init__(self, xp, t, shape, apart, batch=0, major=0, offset=0):
-        rows, cols = shape[-2:]
         strides = [1, apart] if major else [apart, 1]
-        n = (shape[0] - 1) * batch if len(shape) > 2 else 0
-        n += ((cols if major else rows) - 1) * apart + (rows if major else cols)
-        strides, size = [batch, *strides] if len(shape) > 2 else strides, TYPE[t].bytes
-        offset = max(offset, size) if offset else 0
-        self.xp, self.t = xp, t
-        self.raw = xp.raw(offset + up(n * size, 16) + 16)
-        self.view, self.bits = (xp.view(self.raw, offset, stored, size, shape, strides) for stored in (xp.stored[t], f"i{size}"))
-
-    def put(self, values):
-        self.xp.put(self.view, self.t, values)
-        return self.get()
-
-    def get(self):
-        return self.xp.get(self.view, self.t)
+        super().__init__(xp, t, shape, [batch, *strides] if len(shape) > 2 else strides, max(offset, TYPE[t].bytes) if offset else 0)
 
     def kept_what_is_between(self):
         """After that its elements are gone."""
         self.bits[...] = -1
-        return bool((self.raw == 255).all())
+        return self.is_wiped()
 
 
-# ---- operands and what is right -----------------------------------------------------------------------------------------
 class Case:
     """The operands of a draw, and what becomes of them."""
 
@@ -485,14 +337,7 @@ class Case:
         return self.judged("amax", of, abs(of.get() - most), bound + ONE * most, most)
 
     def judged(self, name, of, off, bound, want):
-        ratio = (off / (bound + 1e-300))
-        most = float(ratio.max())
-        if not most <= 1:  # NaN too
-            bad = ~(ratio <= 1)
-            at = int(bad.reshape(-1).nonzero()[0].reshape(-1)[0])
-            got, wanted = (float(x.reshape(-1)[at]) for x in (of.get(), want))
-            return f"{name}: {int(bad.sum())} of {math.prod(bad.shape)} are wrong, the first at {at} of {tuple(bad.shape)}: {got!r}, not {wanted!r}", most
-        return None, most
+        return judged(self.xp, name, off, bound, of.get(), want)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------------------------
@@ -537,98 +382,23 @@ def run(xp, engines, drawn):
     return said
 
 
-def same_bits(devices, engines, drawn):
-    """Of what both machines write, the names whose bytes differ: the same draw on the CPU engine, and on the GPU."""
-    host, device = (Case(xp, drawn) for xp in devices)
-    for name, operand in host.operands.items():
-        device.operands[name].raw.copy_(operand.raw)
-    for case, engine in zip((host, device), engines):
-        case.wiped()
-        Shared(max_m=drawn.max_m, device=engine.default_device, engine=engine, **drawn.problem)(**case.given())
-    return [name for name in ("out", "aux", "amax", "sd") if name in host.operands and not host.xp.torch.equal(host.operands[name].raw, device.operands[name].raw.cpu())]
-
-
-def compare(seed, count, pack):
-    """Small draws, of which a kernel has many, by the GPU and by the CPU engine."""
-    began, differ = time.monotonic(), collections.Counter()
-    engines = sett.Engine(no_gpu=True, cache_dir=""), sett.Engine(cache_dir="", cache_layers=[pack], cache_required=True, sealed=True)
-    for i in range(count):
-        drawn = draw(seed, i, False)
-        names = same_bits((Device("cpu"), Device()), engines, drawn)
-        if names:
-            differ[i % len(KINDS)] += 1
-            if differ[i % len(KINDS)] == 1:
-                print(f"draw {i} of seed {seed}, {drawn}: {', '.join(names)} of the GPU has other bits", file=sys.stderr)
-    for i, n in differ.most_common():
-        print(f"  {n} of {len(range(i, count, len(KINDS)))} differ: {KINDS[i]}")
-    print(f"random: {count} products of {len(KINDS)} kinds, seed {seed}, by the GPU and by the CPU engine, {time.monotonic() - began:.0f} s: the bits of {sum(differ.values())} differ")
-    sys.exit(bool(differ))
-
-
-def numbers_of(count, only):
-    return range(count) if only is None else [only]
-
-
-def write(path, seed, count, only):
-    """Compiles the kernels of the draws into a pack."""
+def jobs_of(seed, count, only):
+    """What compiles the kernels of the draws."""
     options = {}
-    for drawn in [draw(seed, i, True) for i in numbers_of(count, only)] + [draw(seed, i, False) for i in range(0 if only else BITS)]:
+    for drawn in [draw(seed, i, True) for i in numbers_of(count, only)]:
         for family, one in listed("sm_90a", drawn.problem):
             options[ctypes.addressof(family), bytes(one)] = family, one
-    if len(options) > MOST_KERNELS:
-        sys.exit(f"{len(options)} kernels, at most {MOST_KERNELS}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, sett.Engine(cache_dir=folder, no_gpu=True) as engine:
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            kernels = list(pool.map(lambda of: engine._made(_library.sett_kernels_compile, of[0].body, ctypes.addressof(of[1]), b"sm_90a"), options.values()))
-        engine.sync()
-        n = engine.write_pack(path, [k.key for k in kernels])
-        spilled = [(one, k.info) for one, k in zip(options.values(), kernels) if k.info["spill_stores"] or k.info["stack"]]
-    for (family, one), info in spilled:
-        print(f"  spills {info['spill_stores']} bytes: {info['name']} {_values(family, one)}")
-    print(f"{n} kernels in {path}, of which {len(spilled)} spill, {time.monotonic() - began:.0f} s")
 
+    def job(family, one):
+        return str(_values(family, one)), lambda engine: engine._made(_library.sett_kernels_compile, family.body, ctypes.addressof(one), b"sm_90a")
 
-def has_gpu():
-    if not importlib.util.find_spec("torch"):
-        return False
-    import torch
-
-    return torch.cuda.is_available()
+    return [job(*of) for of in options.values()]
 
 
 def main(words):
-    p = argparse.ArgumentParser(prog="bench/products.py random")
-    p.add_argument("seed", nargs="?", type=int, default=1)
-    p.add_argument("--count", type=int)
-    p.add_argument("--only", type=int, metavar="NUMBER", help="one draw")
-    p.add_argument("--pack", default=PACK)
-    p.add_argument("--bits", action="store_true", help="small draws on the GPU and on the CPU engine: the same bits?")
-    p.add_argument("--write", action="store_true", help="compiles the kernels into the pack, without a GPU, and runs nothing")
-    o = p.parse_args(words)
+    o = arguments("bench/products.py random", PACK).parse_args(words)
     gpu = not o.write and has_gpu()
     count = o.count or (10000 if gpu or o.write else 2000)
     if o.write:
-        return write(o.pack, o.seed, count, o.only)
-    if o.bits and gpu:
-        return compare(o.seed, o.count or BITS, o.pack)
-    xp = Device() if gpu else Host()
-    engines = [("sealed", sett.Engine(cache_dir="", cache_layers=[o.pack], cache_required=True, sealed=True))] if gpu else \
-        [(name, sett.Engine(no_gpu=True, cache_dir="", cpu_async=None if name == "plain" else name, cpu_plain=name == "plain")) for name in ("lazy", "eager", f"random:{o.seed}", "plain")]
-    began, wrong, worst = time.monotonic(), 0, collections.defaultdict(float)
-    for i in numbers_of(count, o.only):
-        drawn = draw(o.seed, i, gpu)
-        try:
-            why, most = run(xp, engines, drawn)
-        except sett.Error as e:
-            why, most = str(e), 0
-        worst[i % len(KINDS)] = max(worst[i % len(KINDS)], most)
-        if why:
-            wrong += 1
-            print(f"WRONG: draw {i} of seed {o.seed}, {drawn}: {why}", file=sys.stderr)
-    where = f"{xp.torch.cuda.get_device_name()}, {engines[0][1].stats['compiles']} compiles" if gpu else "CPU engine, in the orders " + ", ".join(name for name, _ in engines)
-    if gpu:
-        for i, most in sorted(worst.items(), key=lambda one: -one[1])[:5]:
-            print(f"  {most:.3f} of its bound: {KINDS[i]}")
-    print(f"random: {count if o.only is None else 1} products of {len(KINDS)} kinds, seed {o.seed}, {where}, {time.monotonic() - began:.0f} s: {wrong} wrong; at most {max(worst.values()):.3f} of a bound")
-    sys.exit(wrong > 0)
+        return write_pack(o.pack, MOST_KERNELS, jobs_of(o.seed, count, o.only))
+    return every("products", KINDS, o.seed, numbers_of(count, o.only), draw, run, o.pack)

@@ -27,18 +27,22 @@ class Recorder:
     """An engine that notes the keys of what it compiles, and writes them to a pack in the end."""
 
     def __init__(self, assembler="auto"):
-        self.keys, self.folder = {}, tempfile.TemporaryDirectory()
+        self.keys, self.options, self.folder = {}, {}, tempfile.TemporaryDirectory()
         self.engine = sett.Engine(cache_dir=self.folder.name, assembler=assembler)
 
     def compile(self, family, **options):
         kernel = self.engine.compile(family, **({} if GPU else {"target": "sm_90a"}), **options)
-        self.keys[kernel.key] = kernel
+        self.keys[kernel.key], self.options[kernel.key] = kernel, options
         return kernel
 
     def record(self, n, k, problem):
         """All kernels of a product."""
         for kernel in kernels_of(self.engine, self.engine.target() if GPU else "sm_90a", {"n": n, "k": k, **problem}):
             self.keys[kernel.key] = kernel
+
+    def kernels(self):
+        """(options, kernel) of what was compiled by itself."""
+        return [(options, self.keys[key]) for key, options in self.options.items()]
 
     def write(self, path):
         keys = list(self.keys)

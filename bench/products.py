@@ -28,9 +28,12 @@ Without a GPU all of it runs small, on the CPU engine, and compares results alon
         experts        4096 tokens to 8 of 256 experts, beside what reads the weights alone, and one product of as many rows
         assemblers PACK 24 of `cells`, by another pack too, that another assembler made
         mlp [TOKENS..] the MLP of LLaMA-3.1-8B at 1 to 128 tokens, beside torch.compile, also with max-autotune, and torch
-    bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write | --bits]
+    bench/products.py random [SEED] [--count N] [--only NUMBER] [--pack FILE] [--write]
                                                10,000 random problems from a pack of at most 300 kernels, which --write makes, beside sums of Float64; it needs
                                                NumPy instead of torch without a GPU: 2,000 small ones, in all orders of the CPU engine
+    bench/products.py bits FILE [SEED] [--each SHAPES] [--pack FILE]
+                                               the bits that the CPU engine gives at three shapes of every kernel of `random`, as a file; with the pack of
+                                               `random --write` the GPU's beside those of the file; it needs torch
     bench/products.py model-pack [--write] [--pack FILE] [--threads N]
                                                all products of LLaMA-3.1-8B and Qwen3-30B-A3B, examples/models.warm: how many kernels; what a sealed process
                                                takes to be ready beyond the driver's start; random M; it needs NumPy instead of torch without a GPU
@@ -123,6 +126,12 @@ def at_random(words):
     of(words)
 
 
+def bits(words):
+    from product_bits import main as of
+
+    of(words)
+
+
 def model_pack(words):
     from product_models import main as of
 
@@ -147,7 +156,7 @@ def every(_):
 
 
 def main():
-    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "random": at_random, "model-pack": model_pack, "readme": readme, "": every}
+    parts = {"sweep": sweep, "analyse": analyse, "picture": picture, "model": model, "pack": pack, "random": at_random, "bits": bits, "model-pack": model_pack, "readme": readme, "": every}
     name, *words = sys.argv[1:] or ("",)
     if name in parts:
         parts[name](words)

@@ -61,11 +61,11 @@ static void check_tile(const sett_attention_options *o, choice *c)
     const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216;
     if (tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
         REFUSE(c, ".rows is %d: 64, 128 or 192", tune->rows);
-    const int step = is_f8(o) ? 64 : 16;
+    const int step = is_f8(o) ? 32 : 16;
     if (tune->keys < step || tune->keys > 256 || tune->keys % step)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
-        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / 16 * 16);
+        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / step * step);
     sett__in_range(c, "stages", tune->stages, 2, MOST_STAGES);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
     if (!*c->why && least_bytes(o) > most_bytes())
@@ -78,6 +78,12 @@ static void choose_stages(sett_attention_options *o, const struct tile *x)
     const int fit = o->tuning.keys > 0 && o->tuning.rows > 0 ? (most_bytes() - least_bytes(o)) / stage_bytes(o) : 0;
     if (!o->tuning.stages)
         o->tuning.stages = o->group && fit > x->stages ? (fit < MOST_STAGES ? fit : MOST_STAGES) : x->stages;
+}
+
+/* Without masks and scores that take registers. */
+static bool is_plain(const sett_attention_options *o)
+{
+    return !(o->exact || o->causal || o->window || o->softcap || o->alibi);
 }
 
 static void settle(void *options, choice *c)
@@ -104,15 +110,17 @@ static void settle(void *options, choice *c)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
     sett__attention_check(c, o->page, o->prefix && o->window, o->softcap && o->alibi);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
+    if (exact_cap && is_f8(o) && o->d == 256)
+        REFUSE(c, ".exact is 1: of f8E4M3FN with .d 256 then .softcap is 0"); /* the least tile of keys would spill */
     if (o->group < 0 || o->group > GROUP_ROWS || (o->group & (o->group - 1)))
         REFUSE(c, ".group is %d: 0, or 1, 2, 4 ... 64, H / HK", o->group);
     if (*c->why)
         return;
     o->causal |= o->prefix;
     o->group = o->group > 1 ? o->group : 0;
-    const bool exact_cap = o->exact && o->softcap; /* its tanh takes many registers for each score */
-    sett__either(&o->tuning.rows, exact_cap ? 2 * GROUP_ROWS : x->rows);
-    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : (o->softcap || (o->alibi && o->window)) && x->keys == 80 ? 64 : x->keys); /* others spill */
+    sett__either(&o->tuning.rows, exact_cap ? (is_f8(o) ? GROUP_ROWS : 2 * GROUP_ROWS) : x->rows);
+    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
     choose_stages(o, x);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
     sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__device_of(90)->multiprocessors);
@@ -252,8 +260,8 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : !is_f8(t->o) ? two : t->o->dv > 128 ? turning_wide : turning; /* of one group there are enough */
+    static const int two[] = {40, 232}, busy[] = {56, 224}, busier[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && t->o->dv > 128 ? busier : is_f8(t->o) || (t->o->ragged && t->o->page) ? busy : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

@@ -31,6 +31,7 @@ typedef struct attention_operand {
     sett_tensor *ring;
     sett_pipeline *pipe;
     int columns;
+    int first;   /* of its columns, by as many at once; 0 but of a part of K */
     bool across; /* V: (dv,keys) */
 } attention_operand;
 
@@ -116,6 +117,8 @@ typedef struct attention_seen {
     sett_val *first, *last;
 } attention_seen;
 attention_seen sett__attention_seen(sett_build *, const attention_parts *, const attention_work *, sett_val *query);
+/* Asserts what numbers of a launch may be. */
+void sett__attention_check_numbers(sett_build *, const attention_parts *);
 /* Fills in the tiles of keys of a work. */
 void sett__attention_bounds(sett_build *, const attention_parts *, attention_work *);
 /* Might tiles other than the first to come be masked: those with the last keys, with the first ones? */
@@ -151,8 +154,11 @@ sett_val *sett__attention_bytes(sett_build *, const attention_parts *, const att
 void sett__attention_produce(sett_build *, const attention_parts *);
 /* The work of a stage that has come, as often as one asks before it releases it; false, of the kernel: there is none. */
 sett_val *sett__attention_told(sett_build *, const attention_parts *, const sett_pipeline_state *, attention_work *);
-/* Zeros for keys of a stage of V that are not the request's, as what lies there may be NaN. All warp groups do it together. */
-void sett__attention_clear_tail(sett_build *, const attention_parts *, const attention_work *, sett_val *stage, sett_val *tile);
+/* Copies a tile of keys to the next stage. */
+void sett__attention_load(sett_build *, const attention_parts *, const attention_operand *, const attention_work *, sett_val *tile, sett_pipeline_state *put);
+/* Zeros for keys of V, (columns,keys), behind the request's last, of which `left` are left, as what lies there may be NaN; by so many threads
+ * that meet at a barrier then, NULL: of a warp. */
+void sett__attention_clear(sett_build *, const attention_parts *, sett_tensor *v, int columns, sett_val *left, sett_val *thread, int threads, sett_val *barrier);
 
 /* ---- attention_turn.c ---- */
 /* Of fp8: what each of TURNING_WARPS does, from number 0 on. */

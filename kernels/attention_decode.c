@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few queries over many keys on Hopper: rules, parameters, which split comes next, and the warp that loads. */
+/* Few queries over many keys on Hopper: rules, parameters, which split comes next, and the warp that loads; the latter for sett_attention_mla
+ * too. */
 #include "attention_decode.h"
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
+enum { QUERY_STAGES = 2 /* one is loaded */, HELPERS = 2 + CREW_WARPS /* warps besides those that multiply: keys, queries, sums */ };
 enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
     SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
@@ -17,7 +19,7 @@ static int stage_bytes(const sett_attention_decode_options *o)
 
 static int bytes_besides(const sett_attention_decode_options *o)
 {
-    return sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
+    return QUERY_STAGES * sett__bytes_of(o->dtype) * o->rows * o->d + (int)sizeof(float) * o->tuning.warps * WARP_ROWS * decode_sums_columns(o) + BARRIERS;
 }
 
 static int most_bytes(void)
@@ -35,14 +37,22 @@ static void choose(sett_attention_decode_options *o)
 {
     sett_attention_decode_tuning *tune = &o->tuning;
     sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
-    sett__either(&tune->warps, o->d < 256 && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
+    const bool exact_cap = o->exact && o->softcap; /* its tanh takes registers, of which more than 4 warps have 168 each */
+    sett__either(&tune->warps, o->d < 256 && !exact_cap && (o->rows > WARP_ROWS || decode_is_f8(o)) ? 8 : 4);
     if (tune->warps < 1 || tune->warps > MOST_WARPS || tune->keys < 0 || tune->keys > MOST_KEYS)
         return; /* they will be refused */
-    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (o->exact && o->softcap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1); /* exact tanh takes registers */
+    const int parts = decode_parts_of(o), fit = STAGE_BYTES / (2 * sett__bytes_of(o->kv) * o->d), most = (exact_cap ? LEAST_KEYS : WARP_KEYS) * (parts ? parts : 1);
     sett__either(&tune->keys, least(fit < LEAST_KEYS * parts ? LEAST_KEYS * parts : fit, most));
     const int split = SPLIT_BYTES / (2 * sett__bytes_of(o->kv) * o->d);
     sett__either(&tune->split, sett__round_up(split < LEAST_SPLIT ? LEAST_SPLIT : least(split, MOST_SPLIT), tune->keys));
     sett__either(&tune->stages, least(MOST_STAGES, (most_bytes() - bytes_besides(o)) / stage_bytes(o)));
+}
+
+void sett__decode_check_split(choice *c, const sett_attention_decode_tuning *tune)
+{
+    if (!*c->why && (tune->split < tune->keys || tune->split % tune->keys || tune->split > 1 << 16))
+        REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);
+    sett__in_range(c, "blocks", tune->blocks, 1, 65535);
 }
 
 static void check_tile(const sett_attention_decode_options *o, choice *c)
@@ -54,10 +64,8 @@ static void check_tile(const sett_attention_decode_options *o, choice *c)
         REFUSE(c, ".warps is %d: a multiple of %d, .rows / 16", tune->warps, high);
     if (!*c->why && (tune->keys < 16 || tune->keys > MOST_KEYS || tune->keys % (LEAST_KEYS * parts)))
         REFUSE(c, ".keys is %d: a multiple of %d, 16 times .warps %d / (.rows %d / 16), up to 256", tune->keys, 16 * parts, tune->warps, o->rows);
-    if (!*c->why && (tune->split < tune->keys || tune->split % tune->keys || tune->split > 1 << 16))
-        REFUSE(c, ".split is %d: a multiple of .keys %d, up to 65536", tune->split, tune->keys);
+    sett__decode_check_split(c, tune);
     sett__in_range(c, "stages", tune->stages, 2, 16);
-    sett__in_range(c, "blocks", tune->blocks, 1, 65535);
     if (!*c->why && bytes_besides(o) + tune->stages * stage_bytes(o) > most_bytes())
         REFUSE(c, ".stages is %d: with .d %d, .rows %d and .keys %d more shared memory than a block has", tune->stages, o->d, o->rows, tune->keys);
 }
@@ -107,10 +115,12 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     t->N = o->page ? NULL : sett_sym(b, "N"), t->pool = o->page ? sett_sym(b, "P") : NULL;
     sett_val *of_keys = o->page ? t->pool : t->B;
     const sett_arg keys = o->page ? SETT_A(o->page) : SETT_A(t->N);
+    const int columns = o->d + x->kind->latent;
     t->group = SETT_A(sett_floordiv(t->H, t->HK));
-    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), o->d);
-    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
-    operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
+    operand[0] = sett__attention_operand(b, "Q", o->dtype, t->B, SETT_A(t->H), SETT_A(t->M), columns);
+    operand[1] = sett__attention_operand(b, "K", o->kv, of_keys, SETT_A(t->HK), keys, columns);
+    if (!x->kind->latent)
+        operand[2] = sett__attention_operand(b, "V", o->kv, of_keys, SETT_A(t->HK), keys, o->d);
     t->O = sett__attention_operand(b, "O", o->dtype, t->B, SETT_A(sett_mul(t->group, t->HK)), SETT_A(t->M), o->d); /* so launches check that HK divides H */
     if (o->scaled) {
         x->k_scale = sett_param(b, "KSCALES", SETT_F32, sett_make_layout(b, T1(t->HK), T1(sett_sym(b, "LKSCALES0"))));
@@ -120,7 +130,8 @@ static void params(sett_build *b, decode_parts *x, sett_tensor *operand[3])
     sett__attention_mask_params(b, t);
     if (o->lse)
         t->lse = sett_param(b, "LSE", SETT_F32, sett_make_layout(b, T(t->B, t->H, t->M), T(sett_sym(b, "LLSE0"), sett_sym(b, "LLSE1"), 1)));
-    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(sett_sym(b, "partial"))), .align = 16);
+    x->floats = sett_sym(b, "partial");
+    x->partial = sett_param(b, "PARTIAL", SETT_F32, sett_make_layout(b, T1(x->floats)), .align = 16);
     x->counters = sett_sym(b, "left");
     x->left = sett_param(b, "LEFT", SETT_U32, sett_make_layout(b, T1(x->counters)));
     x->q = operand[0];
@@ -131,15 +142,14 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     const sett_attention_decode_options *o = x->o;
     attention_parts *t = &x->t;
     const int boxes = o->tuning.keys / sett__attention_box(&x->all);
-    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d), 1024);
+    t->q = sett_make_smem_tensor(b, decode_multiplied(o), sett_smem_layout(b, decode_multiplied(o), SETT_K_MAJOR, o->rows, o->d, QUERY_STAGES), 1024);
     t->k = sett__attention_ring(b, &x->all, operand[1], o->d, false);
     t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
-    t->slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
     x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
-    x->last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
     x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = (sett_tma_bytes(t->k.map) + sett_tma_bytes(t->v.map)) * boxes, .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + CREW_WARPS), .defer_sync = true);
+    x->queries = sett_pipeline_async(b, .stages = QUERY_STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
+    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(CREW_WARPS), .defer_sync = true);
 }
 
 /* ---- which split comes next ------------------------------------------------------------------------------------ */
@@ -211,12 +221,19 @@ static void pass(sett_build *b, const decode_parts *x, const walk *at)
 /* What a launch cannot know, on the CPU engine. */
 static void check_request(sett_build *b, const attention_parts *t, sett_val *request, sett_val *keys)
 {
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    sett__attention_check_numbers(b, t);
     if (t->pages)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
     else if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
+}
+
+/* Is the workspace as large as sett_attention_decode_workspace says? */
+static void check_workspace(sett_build *b, const decode_parts *x)
+{
+    sett_val *slots = sett_to(sett_value(b, x->slots), SETT_I64), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
+    sett_assert(b, sett_ge(sett_to(x->floats, SETT_I64), floats), "PARTIAL has {} elements, and the launch needs {}", x->floats, floats);
+    sett_assert(b, sett_ge(sett_to(x->counters, SETT_I64), counters), "LEFT has {} elements, and the launch needs {}", x->counters, counters);
 }
 
 static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
@@ -247,23 +264,34 @@ static void tell(const decode_parts *x, sett_pipeline_state *put, const decode_w
     sett_pipeline_advance(put);
 }
 
-static void load(sett_build *b, const decode_parts *x, const decode_work *w, sett_pipeline_state *put)
+sett_val *sett__decode_take(const decode_parts *x, sett_pipeline_state *get, decode_work *w)
 {
-    const attention_parts *t = &x->t;
-    const attention_work of = {.request = w->request, .shared = w->head, .keys = w->keys};
-    sett_for (b, tile, w->from, w->to, 1) {
-        sett_producer_acquire_tx(put, sett_add(sett__attention_bytes(b, t, &t->k, &of, tile), sett__attention_bytes(b, t, &t->v, &of, tile)));
-        t->source->load(b, t, &t->k, &of, tile, put);
-        t->source->load(b, t, &t->v, &of, tile, put);
-        sett_pipeline_advance(put);
-    }
+    sett_consumer_wait(get);
+    sett_tensor *slot = sett_slice(x->t.slots, ALL, sett_pipeline_stage(get));
+    for (int i = 0; i < DECODE_WORK_INTS; i++)
+        ((sett_val **)w)[i] = sett_make_warp_uniform(sett_at(slot, i));
+    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, DECODE_WORK_INTS)), 0);
+    sett_consumer_release(get);
+    sett_pipeline_advance(get);
+    return is_work;
 }
 
-static void produce(sett_build *b, const decode_parts *x)
+static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *put, sett_pipeline_state *more)
 {
-    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *work = sett_pipeline_producer_state(x->work);
+    const attention_parts *t = &x->t;
+    (void)more;
+    sett_producer_acquire_tx(put, sett_add(sett__attention_bytes(b, t, &t->k, of, tile), sett__attention_bytes(b, t, &t->v, of, tile)));
+    t->source->load(b, t, &t->k, of, tile, put);
+    t->source->load(b, t, &t->v, of, tile, put);
+    sett_pipeline_advance(put);
+}
+
+void sett__decode_produce(sett_build *b, const decode_parts *x)
+{
+    sett_pipeline_state *keys = sett_pipeline_producer_state(x->keys), *more_keys = x->more ? sett_pipeline_producer_state(x->more) : NULL, *work = sett_pipeline_producer_state(x->work);
     const walk at = {sett_var(b, SETT_I32, sett_sub(sett_block_idx(b, 0), sett_grid_dim(b, 0))), sett_var(b, SETT_I32, 0), sett_var(b, SETT_I32, 0)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
+    check_workspace(b, x);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         pass(b, x, &at);
         sett_val *is_work = sett_lt(sett_at(at.request, 0), x->t.B);
@@ -272,7 +300,9 @@ static void produce(sett_build *b, const decode_parts *x)
             const decode_work w = work_at(b, x, &at);
             step(x, &at);
             tell(x, work, &w);
-            load(b, x, &w, keys);
+            const attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
+            sett_for (b, tile, w.from, w.to, 1)
+                x->kind->load(b, x, &of, tile, keys, more_keys);
         }
         sett_else (b) {
             tell(x, work, NULL);
@@ -282,40 +312,61 @@ static void produce(sett_build *b, const decode_parts *x)
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-void sett_attention_decode_with_at(sett_site site, sett_build *b, const sett_attention_decode_options *user, const sett_attention_functions *given)
+void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decode_options *o, const decode_kind *kind, const sett_attention_functions *given)
 {
     static const char call[] = "sett_attention_decode_with";
-    sett_attention_decode_options o;
     sett_tensor *operand[3];
-    if (!sett__kernel_options(b, &sett__attention_decode, user, &o))
-        return;
-    const int warps = o.tuning.warps;
-    decode_parts x = {.o = &o, .all = options_of(&o, o.tuning.keys), .mine = options_of(&o, o.tuning.keys / decode_parts_of(&o))};
+    decode_parts x = {.o = o, .kind = kind, .all = options_of(o, o->tuning.keys), .mine = options_of(o, o->tuning.keys / (kind->latent ? 1 : decode_parts_of(o)))};
     const sett_attention_functions *own = sett__attention_own(site, b, call, given, &x.all);
     if (!own)
         return;
-    x.t = (attention_parts){.o = &x.all, .own = own, .site = site, .call = call, .packs = true, .source = o.page ? &sett__attention_paged : o.lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
+    x.t = (attention_parts){.o = &x.all, .own = own, .site = site, .call = call, .packs = true, .source = o->page ? &sett__attention_paged : o->lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
     params(b, &x, operand);
     x.group = sett_make_fast_divmod(b, x.t.group);
     x.rows = sett_mul(x.t.M, x.t.group);
-    x.high = SETT_A(sett_ceil_div(x.rows, o.rows));
+    x.high = SETT_A(sett_ceil_div(x.rows, o->rows));
     x.unit = (attention_scores){.b = b, .t = &x.t};
     x.scale = sett__attention_unit(&x.unit, LOG2_E);
-    const sett_arg keys = o.page ? SETT_A(sett_mul(x.t.pages, o.page)) : SETT_A(x.t.N);
-    const sett_arg most = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o.tuning.split), 1)));
-    sett_grid(b, sett_min(most, SETT_A(o.tuning.blocks)));
-    sett_block(b, (warps + 1) * WARP);
+    const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
+    x.slots = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
+    sett_grid(b, sett_min(x.slots, SETT_A(o->tuning.blocks)));
+    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + HELPERS) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
-    places(b, &x, operand);
+    kind->places(b, &x, operand);
+    x.t.slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
+    x.last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
+    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
     x.scores = x.t, x.scores.o = &x.mine;
-    sett__begin(b, o.no_pdl);
+    sett__begin(b, o->no_pdl);
+    kind->run(b, &x);
+}
+
+static void run(sett_build *b, const decode_parts *x)
+{
+    const int warps = x->o->tuning.warps;
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b));
-    sett_if (b, sett_eq(warp, warps)) {
-        sett_if (b, sett_elect_one(b))
-            produce(b, &x);
+    sett_if (b, sett_lt(warp, warps))
+        sett__decode_consume(b, x);
+    sett_else (b) {
+        sett_if (b, sett_eq(warp, warps)) {
+            sett_if (b, sett_elect_one(b))
+                sett__decode_produce(b, x);
+        }
+        sett_else (b) {
+            sett_if (b, sett_eq(warp, warps + 1))
+                sett__decode_fetch(b, x);
+            sett_else (b)
+                sett__decode_finish(b, x, sett_sub(sett_thread_idx(b, 0), (warps + 2) * WARP));
+        }
     }
-    sett_else (b)
-        sett__decode_consume(b, &x);
+}
+
+void sett_attention_decode_with_at(sett_site site, sett_build *b, const sett_attention_decode_options *user, const sett_attention_functions *functions)
+{
+    static const decode_kind kind = {.places = places, .load = load, .run = run};
+    sett_attention_decode_options o;
+    if (sett__kernel_options(b, &sett__attention_decode, user, &o))
+        sett__decode_body(site, b, &o, &kind, functions);
 }
 
 void sett_attention_decode(sett_build *b, const void *user)
@@ -323,35 +374,39 @@ void sett_attention_decode(sett_build *b, const void *user)
     sett_attention_decode_with(b, user, NULL);
 }
 
-static sett_status too_few(sett_error *err, const char *name, int is, const char *what)
+static sett_status too_few(sett_error *err, const char *call, const char *name, int is, const char *what)
 {
     if (err) {
         err->status = SETT_E_ARGUMENT;
-        snprintf(err->text, sizeof err->text, "sett_attention_decode_workspace: %s is %d: %s", name, is, what);
+        snprintf(err->text, sizeof err->text, "%s: %s is %d: %s", call, name, is, what);
     }
     return SETT_E_ARGUMENT;
 }
 
+sett_status sett__decode_workspace(const sett_attention_decode_options *o, const char *call, const int counts[5], size_t *partial, size_t *left, sett_error *err)
+{
+    static const char *const names[] = {"requests", "heads", "heads_k", "queries", "keys"};
+    const size_t requests = (size_t)counts[0], heads = (size_t)counts[1], heads_k = (size_t)counts[2];
+    for (int i = 0; i < 5; i++)
+        if (counts[i] < 1)
+            return too_few(err, call, names[i], counts[i], "1 or more");
+    if (heads % heads_k)
+        return too_few(err, call, "heads", counts[1], "a multiple of heads_k");
+    const size_t rows = (size_t)counts[3] * (heads / heads_k), tile = (size_t)o->rows, high = (rows + tile - 1) / tile, split = (size_t)o->tuning.split, splits = ((size_t)counts[4] + split - 1) / split;
+    const size_t slots = requests * heads_k * high * splits;
+    *partial = slots * (rows < tile ? rows : tile) * (size_t)decode_partial_columns(o);
+    *left = 2 * slots + 2;
+    return SETT_OK;
+}
+
 sett_status sett_attention_decode_workspace(const sett_attention_decode_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
 {
-    const struct { const char *name; int is; } counts[] = {{"requests", requests}, {"heads", heads}, {"heads_k", heads_k}, {"queries", queries}, {"keys", keys}};
     sett_attention_decode_options o = {0};
     *partial = *left = 0;
     if (user && user->size <= sizeof o)
         memcpy(&o, user, user->size);
-    sett_status s = sett_kernels_choose(sett_attention_decode, user ? (void *)&o : NULL, NULL, err);
-    if (s)
-        return s;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].is < 1)
-            return too_few(err, counts[i].name, counts[i].is, "1 or more");
-    if (heads % heads_k)
-        return too_few(err, "heads", heads, "a multiple of heads_k");
-    const size_t rows = (size_t)queries * (size_t)(heads / heads_k), high = (rows + (size_t)o.rows - 1) / (size_t)o.rows, splits = ((size_t)keys + (size_t)o.tuning.split - 1) / (size_t)o.tuning.split;
-    const size_t slots = (size_t)requests * (size_t)heads_k * high * splits;
-    *partial = slots * (rows < (size_t)o.rows ? rows : (size_t)o.rows) * (size_t)decode_partial_columns(&o);
-    *left = 2 * slots + 2;
-    return SETT_OK;
+    const sett_status s = sett_kernels_choose(sett_attention_decode, user ? (void *)&o : NULL, NULL, err);
+    return s ? s : sett__decode_workspace(&o, "sett_attention_decode_workspace", (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_decode_options, member_)

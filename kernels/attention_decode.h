@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of sett_attention_decode share. Its last warp loads tiles of K and V, and says what they are of; each of the others
- * multiplies the queries by its own keys of a tile (attention_decode_loop.c). What they have then is combined, of a split by its warps, of
- * some splits by the block that comes last, and of all of a request likewise (attention_decode_sums.c). */
+/* What the files of sett_attention_decode and sett_attention_mla share. A warp loads tiles of K and V, and says what they are of
+ * (attention_decode.c); others multiply: each by its own keys of a tile (attention_decode_loop.c), or warp groups that have all keys
+ * (attention_mla.c). What they have then is combined, of a split by its warps, of some splits by the block that comes last, and of all of a
+ * request likewise (attention_decode_sums.c). In sett_attention_decode those that multiply do neither wait for queries nor combine: a warp
+ * loads the queries of the split to come, and a crew of warps combines the split before. */
 #ifndef ATTENTION_DECODE_H
 #define ATTENTION_DECODE_H
 #include "attention.h"
 
-enum { DECODE_BARRIER = 1 /* of the threads that multiply */ };
+enum { DECODE_BARRIER = 1 /* of the threads that combine */, CREW_WARPS = 2 };
 enum { WARP = 32, MOST_WARPS = 8, WARP_ROWS = 16 /* queries times heads that a warp has */, DECODE_TOGETHER = 32 /* splits that a block combines at once */ };
 
 /* What a split is of. Splits of one head and tile of rows stand beside each other in PARTIAL. */
@@ -19,32 +21,47 @@ typedef struct decode_work {
 } decode_work;
 enum { DECODE_WORK_INTS = sizeof(decode_work) / sizeof(sett_val *) };
 
-typedef struct decode_parts {
+typedef struct decode_parts decode_parts;
+
+/* What the two kernels do each in its own way. */
+typedef struct decode_kind {
+    int latent;  /* columns of Q and K behind those that V has too, which then is no argument; 0: V is one */
+    int threads; /* of a block */
+    void (*places)(sett_build *, decode_parts *, sett_tensor *const operand[3]); /* shared memory, maps, pipelines */
+    void (*load)(sett_build *, const decode_parts *, const attention_work *, sett_val *tile, sett_pipeline_state *keys, sett_pipeline_state *more);
+    void (*run)(sett_build *, const decode_parts *);
+} decode_kind;
+
+struct decode_parts {
     const sett_attention_decode_options *o;
+    const decode_kind *kind;
     sett_attention_options all, mine; /* as attention_keys.c and attention_mask.c ask: of a tile of keys, and of the keys of a warp */
     attention_parts t, scores;        /* with these options */
     attention_scores unit;            /* to ask for the unit of scores */
-    sett_pipeline *keys, *work;       /* a stage is a tile of K and one of V */
-    sett_tensor *q;                   /* (M,d,H,B); .t.q is a tile of it in shared memory, (rows,d) */
+    sett_pipeline *keys, *work;       /* a stage is a tile of K and one of V, or half of its columns that are both */
+    sett_pipeline *queries, *left_sums; /* tiles of Q, and .sums; NULL of sett_attention_mla */
+    sett_pipeline *more;              /* NULL, or of columns of K alone */
+    attention_operand part[3];        /* of K: these halves, and those */
+    sett_tensor *q;                   /* (M,d,H,B); .t.q are tiles of it in shared memory, (rows,d,stages) */
     sett_tensor *sums;                /* of shared memory, (columns and what is beside them, rows, warps that share rows) */
     sett_tensor *k_scale, *v_scale;   /* (HK); NULL: none */
     sett_tensor *partial, *left;
+    sett_val *floats;                 /* of .partial */
     sett_val *counters;               /* of .left: of splits that are combined at once, by their first slot; behind as many, of all of them; two of the walk */
     sett_tensor *last;                /* of shared memory: is this block the last one to come? */
     sett_fast_divmod group;           /* heads of Q that share one of K and V */
     sett_val *rows;                   /* M times these */
     sett_arg high;                    /* tiles of rows */
+    sett_arg slots;                   /* splits of all requests, at most */
     sett_arg scale;                   /* the unit of scores times log2(e) */
-} decode_parts;
+    sett_pipeline *weighed;           /* of sett_attention_mla: P of a tile, and what it does to the sums so far */
+    sett_tensor *p, *told;            /* P, (rows,keys,1), and two numbers of each row */
+};
 
 /* Warps that have the same rows, and each its own keys. */
 static inline int decode_parts_of(const sett_attention_decode_options *o)
 {
     return o->tuning.warps / (o->rows / WARP_ROWS);
-}
-static inline int decode_threads(const decode_parts *x) /* that multiply */
-{
-    return x->o->tuning.warps * WARP;
 }
 
 static inline bool decode_is_f8(const sett_attention_decode_options *o)
@@ -56,8 +73,21 @@ static inline sett_dtype decode_multiplied(const sett_attention_decode_options *
     return decode_is_f8(o) ? SETT_F16 /* has all their values */ : o->dtype;
 }
 
+/* ---- attention_decode.c ---- */
+void sett__decode_body(sett_site, sett_build *, const sett_attention_decode_options *settled, const decode_kind *, const sett_attention_functions *or_null);
+/* What the thread does that loads. */
+void sett__decode_produce(sett_build *, const decode_parts *);
+/* The next split, of a warp; false, of the kernel: there is none. */
+sett_val *sett__decode_take(const decode_parts *, sett_pipeline_state *, decode_work *);
+/* The rules of .split and .blocks. */
+void sett__decode_check_split(choice *, const sett_attention_decode_tuning *);
+/* Elements of PARTIAL and LEFT; name: of the call that is asked. */
+sett_status sett__decode_workspace(const sett_attention_decode_options *settled, const char *name, const int counts[5], size_t *partial, size_t *left, sett_error *);
+
 /* ---- attention_decode_loop.c ---- */
+/* What the warps do that multiply, and the one that loads queries. */
 void sett__decode_consume(sett_build *, const decode_parts *);
+void sett__decode_fetch(sett_build *, const decode_parts *);
 
 /* ---- attention_decode_sums.c ---- */
 /* Floats of a row of PARTIAL, and of shared memory: its sums of V, the largest score, the sum of weights, and some that keep rows of 16 bytes, or
@@ -72,6 +102,24 @@ static inline int decode_sums_columns(const sett_attention_decode_options *o)
 }
 /* 2^x. */
 sett_val *sett__decode_power(const decode_parts *, sett_val *x);
-/* What the warps have left in .sums becomes the split's part, or the result where it is the last to come. All threads that multiply call it. */
-void sett__decode_finish(sett_build *, const decode_parts *, const decode_work *);
+/* A thread's row of a tile, and its columns: those of a layout, from one on. */
+typedef struct decode_place {
+    sett_val *row, *column;
+    sett_layout *columns;
+} decode_place;
+/* What a thread has of a row: sums of V, as many as it has columns, the largest score and the sum of weights. */
+typedef struct decode_part {
+    sett_val *o, *max, *sum;
+} decode_part;
+/* A split's part of a row to PARTIAL. */
+void sett__decode_store_part(sett_build *, const decode_parts *, sett_val *slot, const decode_place *, const decode_part *);
+/* Threads that combine. */
+typedef struct decode_crew {
+    sett_val *thread; /* its number among them */
+    int threads;
+} decode_crew;
+/* Behind that, by a crew: whoever comes last combines the splits of a request. */
+void sett__decode_combine(sett_build *, const decode_parts *, const decode_work *, const decode_crew *);
+/* What a crew of CREW_WARPS does: both, of what the warps leave in .sums. */
+void sett__decode_finish(sett_build *, const decode_parts *, sett_val *thread);
 #endif

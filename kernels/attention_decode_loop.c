@@ -15,6 +15,7 @@ typedef struct warp {
     sett_tiled_mma *qk, *pv;
     sett_tiled_copy *read_q, *read_k, *read_v;
     sett_tensor *q, *s, *p, *o, *max, *sum; /* registers; max in the unit of scores */
+    sett_pipeline_state *keys, *queries, *put; /* put: of sums */
 } warp;
 
 static int keys_of(const warp *f)
@@ -71,11 +72,11 @@ static sett_tensor *as_pairs(const warp *f, sett_tensor *t)
     return decode_is_f8(f->x->o) ? sett_recast_tensor(t, SETT_F16) : t;
 }
 
-/* Where column c of Q lies. */
-static sett_tensor *query_columns(sett_build *b, const warp *f)
+/* Where column c of a tile of Q lies. */
+static sett_tensor *query_columns(sett_build *b, const decode_parts *x, sett_tensor *q)
 {
-    const int steps = f->x->o->d / 16;
-    return decode_is_f8(f->x->o) ? sett_composition(f->x->t.q, T(f->x->o->rows, sett_make_layout(b, T(2, 2, 4, steps), T(1, 8, 2, 16)))) : f->x->t.q;
+    const int steps = x->o->d / 16;
+    return decode_is_f8(x->o) ? sett_composition(q, T(x->o->rows, sett_make_layout(b, T(2, 2, 4, steps), T(1, 8, 2, 16)))) : q;
 }
 
 /* And column c of O, of (rows,d). */
@@ -95,32 +96,56 @@ static sett_tensor *from_pairs(sett_build *b, const warp *f, sett_tensor *units,
     return sett_composition(wide, of_v ? sett_make_layout(b, T(T(2, 2), T(2, n / 16), steps), T(T(2, 4), T(1, 8), n / 2)) : sett_make_layout(b, T(T(2, 2), n / 8, T(2, steps / 2)), T(T(1, 2), 8, T(4, n))));
 }
 
-/* The rows of Q to shared memory, by all that multiply. Those behind the last are the last one, which is not stored twice. */
-static void load_query(sett_build *b, const warp *f)
+/* ---- queries -------------------------------------------------------------------------------------------------- */
+/* The rows of a split to shared memory. Those behind the last are the last one, which is not stored twice. */
+static void fetch(sett_build *b, const decode_parts *x, const decode_work *w, sett_tensor *to)
 {
-    const decode_parts *x = f->x;
+    enum { AT_ONCE = 4 /* loads of a thread that do not wait for each other */ };
     const int parts = x->o->d / PART;
-    sett_tensor *to = query_columns(b, f);
-    sett_for (b, i, sett_thread_idx(b, 0), x->o->rows * parts, decode_threads(x)) {
-        sett_val *row = sett_floordiv(i, parts), *part = sett_mod(i, parts);
-        const sett_quot_rem at = sett_divmod(sett_min(sett_add(f->w->row, row), sett_sub(x->rows, 1)), x->group);
-        sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(f->w->head, x->group.divisor), at.remainder), f->w->request);
-        sett_store(sett_local_tile(to, T(1, PART), T(row, part)), sett_to(sett_load(sett_local_tile(from, T1(PART), T1(part))), decode_multiplied(x->o)));
+    sett_for (b, i, sett_lane_idx(b), x->o->rows * parts, AT_ONCE * WARP) {
+        sett_val *row[AT_ONCE], *part[AT_ONCE], *of[AT_ONCE];
+        for (int j = 0; j < AT_ONCE; j++) {
+            sett_val *k = sett_add(i, j * WARP);
+            row[j] = sett_floordiv(k, parts), part[j] = sett_mod(k, parts);
+            const sett_quot_rem at = sett_divmod(sett_min(sett_add(w->row, row[j]), sett_sub(x->rows, 1)), x->group);
+            sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(w->head, x->group.divisor), at.remainder), w->request);
+            of[j] = sett_load(sett_local_tile(from, T1(PART), T1(part[j])));
+        }
+        for (int j = 0; j < AT_ONCE; j++)
+            sett_store(sett_local_tile(to, T(1, PART), T(row[j], part[j])), sett_to(of[j], decode_multiplied(x->o)));
     }
-    sett_barrier(b, DECODE_BARRIER, decode_threads(x));
+}
+
+void sett__decode_fetch(sett_build *b, const decode_parts *x)
+{
+    decode_work w;
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->queries);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work) {
+            sett_producer_acquire(put);
+            fetch(b, x, &w, query_columns(b, x, sett_slice(x->t.q, ALL, ALL, sett_pipeline_stage(put))));
+            sett_producer_commit(put);
+            sett_pipeline_advance(put);
+        }
+    }
 }
 
 static void read_query(const warp *f)
 {
     sett_thr_copy *copy = sett_get_slice(f->read_q, f->lane);
-    sett_tensor *mine = sett_local_tile(f->x->t.q, T(WARP_ROWS, f->x->o->d), T(sett_floordiv(f->row, WARP_ROWS), 0));
+    sett_tensor *tile = sett_slice(f->x->t.q, ALL, ALL, sett_pipeline_stage(f->queries)), *mine = sett_local_tile(tile, T(WARP_ROWS, f->x->o->d), T(sett_floordiv(f->row, WARP_ROWS), 0));
     sett_copy(f->read_q, sett_partition_S(copy, mine), sett_retile(copy, f->q));
 }
 
-/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh: they are read again for each tile. */
+/* Long rows would take the registers that the rest needs, as those that stay over an exact tanh, and those of many
+ * rows, whose warps are more than 4 and have 168 each: they are read again for each tile. */
 static bool keeps_query(const warp *f)
 {
-    return f->x->o->d <= 128 && !(f->x->o->exact && f->x->o->softcap);
+    const sett_attention_decode_options *o = f->x->o;
+    return o->d <= (o->rows > WARP_ROWS && o->tuning.warps > 4 ? 64 : 128) && !(o->exact && o->softcap);
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------- */
@@ -156,20 +181,6 @@ static void softmax(const warp *f, sett_val *s)
     sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), decode_multiplied(x->o)));
 }
 
-/* Zeros for keys of V that are not the request's, as what lies there may be NaN. */
-static void clear_tail(sett_build *b, const warp *f, sett_tensor *v, sett_val *first_key)
-{
-    const int keys = keys_of(f), part = sett__vec(f->x->o->kv), parts = f->x->o->d / part;
-    if (!f->x->o->lengths)
-        return; /* boxes read zeros there */
-    sett_val *first = sett_max(sett_sub(f->w->keys, first_key), 0);
-    sett_if (b, sett_lt(first, keys)) {
-        sett_for (b, i, f->lane, sett_mul(sett_sub(keys, first), parts), WARP)
-            sett_fill(sett_local_tile(v, T(part, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
-        sett_sync_warp(b);
-    }
-}
-
 static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_val *number)
 {
     const decode_parts *x = f->x;
@@ -183,7 +194,7 @@ static void tile(sett_build *b, const warp *f, sett_pipeline_state *get, sett_va
         s = sett_mul(s, f->k_scale);
     softmax(f, sett__attention_score(b, &f->scores, s, mine, true));
     sett_tensor *v = mine_of(f, &x->t.v, stage);
-    clear_tail(b, f, v, sett_mul(mine, keys_of(f)));
+    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w->keys, sett_mul(mine, keys_of(f))), f->lane, WARP, NULL);
     multiply(b, f, f->o, f->p, v, true);
     sett_consumer_release(get);
     sett_pipeline_advance(get);
@@ -204,16 +215,29 @@ static void leave(sett_build *b, const warp *f)
         }
 }
 
-static sett_val *take(const decode_parts *x, sett_pipeline_state *get, decode_work *w)
+/* Of one split. */
+static void consume(sett_build *b, warp *f)
 {
-    sett_consumer_wait(get);
-    sett_tensor *slot = sett_slice(x->t.slots, ALL, sett_pipeline_stage(get));
-    for (int i = 0; i < DECODE_WORK_INTS; i++)
-        ((sett_val **)w)[i] = sett_make_warp_uniform(sett_at(slot, i));
-    sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(slot, DECODE_WORK_INTS)), 0);
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
-    return is_work;
+    const decode_parts *x = f->x;
+    const decode_work *w = f->w;
+    f->of = (attention_work){.row = sett_add(w->row, f->row), .head = sett_mul(w->head, x->group.divisor), .request = w->request, .rows = x->t.M, .keys = w->keys};
+    f->k_scale = x->k_scale ? sett_at(x->k_scale, w->head) : NULL;
+    sett_fill(f->o, 0.0), sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
+    sett_consumer_wait(f->queries);
+    if (keeps_query(f)) {
+        read_query(f);
+        sett_consumer_release(f->queries);
+    }
+    sett__attention_scores_begin(b, &f->scores);
+    sett_for (b, i, w->from, w->to, 1)
+        tile(b, f, f->keys, i);
+    if (!keeps_query(f))
+        sett_consumer_release(f->queries);
+    sett_pipeline_advance(f->queries);
+    sett_producer_acquire(f->put);
+    leave(b, f);
+    sett_producer_commit(f->put);
+    sett_pipeline_advance(f->put);
 }
 
 void sett__decode_consume(sett_build *b, const decode_parts *x)
@@ -222,24 +246,14 @@ void sett__decode_consume(sett_build *b, const decode_parts *x)
     sett_val *number = sett_make_warp_uniform(sett_warp_idx(b));
     warp f = {.x = x, .w = &w, .lane = sett_lane_idx(b), .part = sett_mod(number, decode_parts_of(x->o)), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS)};
     sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *keys = sett_pipeline_consumer_state(x->keys);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
+    f.keys = sett_pipeline_consumer_state(x->keys), f.queries = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->left_sums);
     make(b, &f);
     make_scores(b, &f);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = take(x, work, &w);
+        sett_val *is_work = sett__decode_take(x, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            f.of = (attention_work){.row = sett_add(w.row, f.row), .head = sett_mul(w.head, x->group.divisor), .request = w.request, .rows = x->t.M, .keys = w.keys};
-            f.k_scale = x->k_scale ? sett_at(x->k_scale, w.head) : NULL;
-            sett_fill(f.o, 0.0), sett_fill(f.sum, 0.0), sett_fill(f.max, -INFINITY);
-            load_query(b, &f);
-            if (keeps_query(&f))
-                read_query(&f);
-            sett__attention_scores_begin(b, &f.scores);
-            sett_for (b, i, w.from, w.to, 1)
-                tile(b, &f, keys, i);
-            leave(b, &f);
-            sett__decode_finish(b, x, &w);
-        }
+        sett_if (b, is_work)
+            consume(b, &f);
     }
 }

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From parts to a result. A part of a row is a sum of V, the largest score and the sum of weights. Parts are of a warp (shared memory), of a
- * split, or of some splits (PARTIAL); they are combined in the order of the keys, by whoever comes last. A thread has 4 columns of a row. */
+ * split, or of some splits (PARTIAL); they are combined in the order of the keys, by whoever comes last. A thread has 4 columns of a row, or, of
+ * long rows, several times 4, so that a warp has a row. */
 #include "attention_decode.h"
 #include <math.h>
 
-enum { WIDE = 4, AT_ONCE = 16 /* parts that are loaded together */ };
+enum { WIDE = 4, MOST_AT_ONCE = 16 /* parts that are loaded together */ };
 static const double LN_2 = 0.6931471805599453, LOG2_E = 1.4426950408889634;
 
-typedef struct part {
-    sett_val *o, *max, *sum; /* (4), and numbers */
-} part;
+typedef decode_part part;
+typedef decode_place place;
+
+/* How many times 4 columns a thread has. */
+static int runs_of(const decode_parts *x)
+{
+    return x->o->d > WARP * WIDE * 2 ? x->o->d / (WARP * WIDE) : 1;
+}
+
+static sett_tensor *mine_of(sett_tensor *row, const place *at)
+{
+    return sett_composition(sett_domain_offset(row, T1(at->column)), at->columns);
+}
 
 sett_val *sett__decode_power(const decode_parts *x, sett_val *y)
 {
@@ -21,12 +32,18 @@ static sett_val *fade(const decode_parts *x, sett_val *max, sett_val *level)
     return sett__decode_power(x, sett_mul(sett_sub(max, level), x->scale));
 }
 
+/* What exponents count from: of nothing so far, as its maximum is -infinity, 0. */
+static sett_val *level_of(sett_val *max)
+{
+    return sett_where(sett_eq(max, -INFINITY), 0.0, max);
+}
+
 static part combine(const decode_parts *x, part all, const part *p, int n)
 {
     sett_val *most = all.max;
     for (int i = 0; i < n; i++)
         most = sett_max(most, p[i].max);
-    sett_val *level = sett_where(sett_eq(most, -INFINITY), 0.0, most), *f = fade(x, all.max, level);
+    sett_val *level = level_of(most), *f = fade(x, all.max, level);
     part sum = {sett_mul(all.o, f), most, sett_mul(all.sum, f)};
     for (int i = 0; i < n; i++) {
         f = fade(x, p[i].max, level);
@@ -37,42 +54,39 @@ static part combine(const decode_parts *x, part all, const part *p, int n)
 }
 
 /* row: of sums, the largest score and the sum of weights. in: NULL, or is there such a part? */
-static part load(const decode_parts *x, sett_tensor *row, sett_val *column, sett_val *in)
+static part load(const decode_parts *x, sett_tensor *row, const place *at, sett_val *in)
 {
     const int d = x->o->d;
     sett_val *rest = sett_load(sett_local_tile(row, T1(2), T1(d / 2)), .pred = in), *max = sett_element(rest, 0);
-    part p = {sett_load(sett_local_tile(row, T1(WIDE), T1(column)), .pred = in), max, sett_element(rest, 1)};
+    part p = {sett_load(mine_of(row, at), .pred = in), max, sett_element(rest, 1)};
     if (in)
         p.max = sett_where(in, max, -INFINITY);
     return p;
 }
 
-/* A thread's row and columns. */
-typedef struct place {
-    sett_val *row, *column;
-} place;
-
 static sett_tensor *partial_row(sett_build *b, const decode_parts *x, sett_val *slot, sett_val *row)
 {
     const int columns = decode_partial_columns(x->o);
     sett_val *rows = sett_min(x->rows, x->o->rows), *first = sett_mul(sett_to(sett_add(sett_mul(slot, rows), row), SETT_I64), columns);
-    return sett_composition(sett_domain_offset(x->partial, T1(sett_assume(first, WIDE))), sett_make_layout(b, columns));
+    return sett_composition(sett_domain_offset(x->partial, T1(sett_assume(first, WIDE))), sett_make_layout(b, T1(columns)));
 }
 
 /* ---- ways out ------------------------------------------------------------------------------------------------- */
-static void store_part(sett_build *b, const decode_parts *x, sett_val *slot, const place *at, const part *p)
+void sett__decode_store_part(sett_build *b, const decode_parts *x, sett_val *slot, const place *at, const part *p)
 {
     sett_tensor *row = partial_row(b, x, slot, at->row);
-    sett_store(sett_local_tile(row, T1(WIDE), T1(at->column)), p->o);
+    sett_store(mine_of(row, at), p->o);
     sett_if (b, sett_eq(at->column, 0)) {
         sett_set(row, p->max, x->o->d), sett_set(row, p->sum, x->o->d + 1);
     }
 }
 
-static part with_sink(const decode_parts *x, part p, sett_val *head)
+/* Adds that of the sink; what sums of V are then multiplied by. */
+static sett_val *count_sink(const decode_parts *x, part *p, sett_val *head)
 {
-    sett_val *sink = sett_div(sett_at(x->t.sinks, head), sett__attention_unit(&x->unit, 1)), *most = sett_max(p.max, sink), *f = fade(x, p.max, most);
-    return (part){sett_mul(p.o, f), most, sett_fma(p.sum, f, fade(x, sink, most))};
+    sett_val *sink = sett_div(sett_at(x->t.sinks, head), sett__attention_unit(&x->unit, 1)), *most = sett_max(p->max, sink), *level = level_of(most), *f = fade(x, p->max, level);
+    p->sum = sett_fma(p->sum, f, fade(x, sink, level)), p->max = most;
+    return f;
 }
 
 static void store_result(sett_build *b, const decode_parts *x, const decode_work *w, const place *at, part p)
@@ -80,11 +94,12 @@ static void store_result(sett_build *b, const decode_parts *x, const decode_work
     const attention_parts *t = &x->t;
     const sett_quot_rem row = sett_divmod(sett_add(w->row, at->row), x->group);
     sett_val *query = sett_value(b, row.quotient), *head = sett_add(sett_mul(w->head, x->group.divisor), row.remainder);
-    if (t->sinks)
-        p = with_sink(x, p, head);
+    sett_val *faded = t->sinks ? count_sink(x, &p, head) : NULL;
     sett_val *none = sett_eq(p.sum, 0.0), *per_sum = sett_where(none, 0.0, x->o->exact ? sett_rcp(p.sum) : sett_rcp_approx(p.sum));
+    if (faded)
+        per_sum = sett_mul(per_sum, faded);
     sett_tensor *to = sett_slice(t->O, query, ALL, head, w->request);
-    sett_store(sett_local_tile(to, T1(WIDE), T1(at->column)), sett_to(sett_mul(p.o, per_sum), x->o->dtype));
+    sett_store(mine_of(to, at), sett_to(sett_mul(p.o, per_sum), x->o->dtype));
     if (!t->lse)
         return;
     sett_val *log2 = sett_add(sett_mul(p.max, sett__attention_unit(&x->unit, LOG2_E)), x->o->exact ? sett_log2(p.sum) : sett_log2_approx(p.sum));
@@ -98,7 +113,7 @@ static void store(sett_build *b, const decode_parts *x, const decode_work *w, se
     sett_if (b, whole)
         store_result(b, x, w, at, *p);
     sett_else (b)
-        store_part(b, x, slot, at, p);
+        sett__decode_store_part(b, x, slot, at, p);
 }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
@@ -107,84 +122,111 @@ static part of_warps(const decode_parts *x, const place *at)
     part p[MOST_WARPS];
     const int n = decode_parts_of(x->o);
     for (int i = 0; i < n; i++)
-        p[i] = load(x, sett_slice(x->sums, ALL, at->row, i), at->column, NULL);
+        p[i] = load(x, sett_slice(x->sums, ALL, at->row, i), at, NULL);
     return n > 1 ? combine(x, p[0], p + 1, n - 1) : p[0];
 }
 
 /* n parts, `step` slots apart. */
 static part of_slots(sett_build *b, const decode_parts *x, const place *at, sett_val *slot, sett_arg step, sett_val *n)
 {
-    sett_tensor *o = sett_make_rmem_tensor(b, SETT_F32, WIDE), *max = sett_var(b, SETT_F32, -INFINITY), *sum = sett_var(b, SETT_F32, 0.0);
+    const int at_once = MOST_AT_ONCE / runs_of(x);
+    sett_tensor *o = sett_make_rmem_tensor(b, SETT_F32, T(WIDE, runs_of(x))), *max = sett_var(b, SETT_F32, -INFINITY), *sum = sett_var(b, SETT_F32, 0.0);
     sett_fill(o, 0.0);
-    sett_for (b, i, 0, n, AT_ONCE) {
-        part p[AT_ONCE];
-        for (int j = 0; j < AT_ONCE; j++) {
+    sett_for (b, i, 0, n, at_once) {
+        part p[MOST_AT_ONCE];
+        for (int j = 0; j < at_once; j++) {
             sett_val *k = sett_add(i, j), *in = sett_lt(k, n);
-            p[j] = load(x, partial_row(b, x, sett_add(slot, sett_mul(k, step)), at->row), at->column, in);
+            p[j] = load(x, partial_row(b, x, sett_add(slot, sett_mul(k, step)), at->row), at, in);
         }
-        const part all = combine(x, (part){sett_load(o), sett_at(max, 0), sett_at(sum, 0)}, p, AT_ONCE);
+        const part all = combine(x, (part){sett_load(o), sett_at(max, 0), sett_at(sum, 0)}, p, at_once);
         sett_store(o, all.o), sett_set(max, all.max, 0), sett_set(sum, all.sum, 0);
     }
     return (part){sett_load(o), sett_at(max, 0), sett_at(sum, 0)};
 }
 
 /* Is this block the last of n to come to a counter? Then it is 0 again. What the others wrote before is seen. */
-static sett_val *comes_last(sett_build *b, const decode_parts *x, sett_val *counter, sett_val *n)
+static sett_val *comes_last(sett_build *b, const decode_parts *x, const decode_crew *crew, sett_val *counter, sett_val *n)
 {
-    const int threads = decode_threads(x);
-    sett_barrier(b, DECODE_BARRIER, threads); /* all have written, before one says so */
-    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) {
+    sett_barrier(b, DECODE_BARRIER, crew->threads); /* all have written, before one says so */
+    sett_if (b, sett_eq(crew->thread, 0)) {
         sett_val *before = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, counter);
         sett_val *last = sett_eq(sett_to(before, SETT_I32), sett_sub(n, 1));
         sett_set(x->last, sett_to(last, SETT_U32), 0);
         sett_if (b, last)
             sett_set(x->left, 0, counter);
     }
-    sett_barrier(b, DECODE_BARRIER, threads);
+    sett_barrier(b, DECODE_BARRIER, crew->threads);
     return sett_ne(sett_at(x->last, 0), 0);
 }
 
 /* Of a thread: i, and those as many as there are threads further on. */
-static sett_arg places_of(const decode_parts *x, const decode_work *w)
+static int threads_of_row(const decode_parts *x)
 {
-    return SETT_A(sett_mul(sett_min(sett_sub(x->rows, w->row), x->o->rows), x->o->d / WIDE));
+    return x->o->d / WIDE / runs_of(x);
 }
 
-static place place_of(const decode_parts *x, sett_val *i)
+static sett_arg places_of(const decode_parts *x, const decode_work *w)
 {
-    return (place){sett_floordiv(i, x->o->d / WIDE), sett_mod(i, x->o->d / WIDE)};
+    return SETT_A(sett_mul(sett_min(sett_sub(x->rows, w->row), x->o->rows), threads_of_row(x)));
+}
+
+static place place_of(sett_build *b, const decode_parts *x, sett_val *i)
+{
+    const int threads = threads_of_row(x);
+    return (place){sett_floordiv(i, threads), sett_mul(sett_mod(i, threads), WIDE), sett_make_layout(b, T(WIDE, runs_of(x)), T(1, threads * WIDE))};
 }
 
 /* The parts of n slots, `step` apart, whose last one has come. */
-static void gather(sett_build *b, const decode_parts *x, const decode_work *w, sett_val *slot, sett_arg step, sett_val *n, sett_val *whole)
+static void gather(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_val *slot, sett_arg step, sett_val *n, sett_val *whole)
 {
-    sett_for (b, i, sett_thread_idx(b, 0), places_of(x, w), decode_threads(x)) {
-        const place at = place_of(x, i);
+    sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
+        const place at = place_of(b, x, i);
         const part p = of_slots(b, x, &at, slot, step, n);
         store(b, x, w, slot, whole, &at, &p);
     }
 }
 
-void sett__decode_finish(sett_build *b, const decode_parts *x, const decode_work *w)
+void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew)
 {
     sett_val *together = sett_floordiv(w->split, DECODE_TOGETHER), *groups = sett_floordiv(sett_add(w->splits, DECODE_TOGETHER - 1), DECODE_TOGETHER);
     sett_val *first = sett_sub(w->slot, w->split), *slot = sett_add(first, sett_mul(together, DECODE_TOGETHER));
-    sett_val *n = sett_min(sett_sub(w->splits, sett_mul(together, DECODE_TOGETHER)), DECODE_TOGETHER), *one = sett_eq(w->splits, 1), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
-    sett_barrier(b, DECODE_BARRIER, decode_threads(x)); /* all warps have left theirs */
-    sett_for (b, i, sett_thread_idx(b, 0), places_of(x, w), decode_threads(x)) {
-        const place at = place_of(x, i);
+    sett_val *n = sett_min(sett_sub(w->splits, sett_mul(together, DECODE_TOGETHER)), DECODE_TOGETHER), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
+    sett_if (b, comes_last(b, x, crew, slot, n)) {
+        gather(b, x, w, crew, slot, SETT_A(1), n, sett_eq(groups, 1));
+        sett_if (b, sett_gt(groups, 1))
+            sett_if (b, comes_last(b, x, crew, sett_add(first, half), groups))
+                gather(b, x, w, crew, first, SETT_A(DECODE_TOGETHER), groups, sett_const(b, SETT_BOOL, 1));
+    }
+}
+
+/* Of one split. */
+static void finish(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_pipeline_state *get)
+{
+    sett_val *one = sett_eq(w->splits, 1);
+    sett_consumer_wait(get);
+    sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
+        const place at = place_of(b, x, i);
         part p = of_warps(x, &at);
         if (x->v_scale)
             p.o = sett_mul(p.o, sett_at(x->v_scale, w->head));
         store(b, x, w, w->slot, one, &at, &p);
     }
-    sett_if (b, one)
-        sett_barrier(b, DECODE_BARRIER, decode_threads(x)); /* .sums may be written again */
-    sett_else (b)
-        sett_if (b, comes_last(b, x, slot, n)) {
-            gather(b, x, w, slot, SETT_A(1), n, sett_eq(groups, 1));
-            sett_if (b, sett_gt(groups, 1))
-                sett_if (b, comes_last(b, x, sett_add(first, half), groups))
-                    gather(b, x, w, first, SETT_A(DECODE_TOGETHER), groups, sett_const(b, SETT_BOOL, 1));
-        }
+    sett_consumer_release(get);
+    sett_pipeline_advance(get);
+    sett_if (b, sett_not(one))
+        sett__decode_combine(b, x, w, crew);
+}
+
+void sett__decode_finish(sett_build *b, const decode_parts *x, sett_val *thread)
+{
+    const decode_crew crew = {thread, CREW_WARPS * WARP};
+    decode_work w;
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *get = sett_pipeline_consumer_state(x->left_sums);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work)
+            finish(b, x, &w, &crew, get);
+    }
 }

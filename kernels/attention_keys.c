@@ -2,13 +2,13 @@
 /* The warp that loads: which tile of queries comes next, and where its keys are. */
 #include "attention.h"
 
-enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a store */, TOGETHER = 4 /* boxes */ };
+enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, TOGETHER = 4 /* boxes */ };
 
 /* ---- sources of keys ---------------------------------------------------------------------------------------- */
-/* A tile of so many keys at number i of (keys,columns), or (columns,keys). */
-static sett_tensor *keys_at(const attention_operand *x, sett_tensor *t, int keys, sett_arg i)
+/* A tile of so many keys, at number i, of (keys,columns), or (columns,keys); columns: of as many as there are, number 0 in shared memory. */
+static sett_tensor *keys_at(const attention_operand *x, sett_tensor *t, int keys, sett_arg i, int columns)
 {
-    return x->across ? sett_local_tile(t, T(x->columns, keys), T(0, i)) : sett_local_tile(t, T(keys, x->columns), T(i, 0));
+    return x->across ? sett_local_tile(t, T(x->columns, keys), T(columns, i)) : sett_local_tile(t, T(keys, x->columns), T(i, columns));
 }
 
 static sett_tensor *stage_of(const attention_operand *x, sett_pipeline_state *s)
@@ -31,7 +31,7 @@ static void load_in_order(sett_build *b, const attention_parts *t, const attenti
 {
     (void)b;
     sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, w->request);
-    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile)), stage_of(x, to), sett_pipeline_barrier(to));
+    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile), x->first), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
 const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order};
@@ -57,7 +57,7 @@ static void load_ragged(sett_build *b, const attention_parts *t, const attention
     sett_val *first = sett_add(w->first_key, sett_mul(tile, t->o->tuning.keys));
     sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared);
     rows = x->across ? sett_domain_offset(rows, 0, first) : sett_domain_offset(rows, first, 0);
-    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0)), stage_of(x, to), sett_pipeline_barrier(to));
+    sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0), x->first), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
 const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
@@ -87,7 +87,7 @@ static void load_box(sett_build *b, const attention_parts *t, const attention_op
     const int page = t->o->page, box = sett__attention_box(t->o);
     sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
     sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
-    sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box))), keys_at(x, stage_of(x, to), box, SETT_A(i)), sett_pipeline_barrier(to));
+    sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box)), x->first), keys_at(x, stage_of(x, to), box, SETT_A(i), 0), sett_pipeline_barrier(to));
 }
 
 /* Boxes behind the last key are not loaded, nor is their place in the table read. Some places are read at once, before the first box waits. */
@@ -129,25 +129,27 @@ sett_val *sett__attention_bytes(sett_build *b, const attention_parts *t, const a
     return sett_mul(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, sett_mul(tile, keys)), keys), box - 1), box), bytes);
 }
 
-static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+void sett__attention_load(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
 {
     sett_producer_acquire_tx(put, sett__attention_bytes(b, t, x, w, tile));
     t->source->load(b, t, x, w, tile, put);
     sett_pipeline_advance(put);
 }
 
-void sett__attention_clear_tail(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *stage, sett_val *tile)
+void sett__attention_clear(sett_build *b, const attention_parts *t, sett_tensor *v, int columns, sett_val *left, sett_val *thread, int threads, sett_val *barrier)
 {
-    const int keys = t->o->tuning.keys, threads = groups_of(t->o) * GROUP, parts = t->v.columns / PART;
-    sett_val *first = sett_sub(w->keys, sett_mul(tile, keys));
-    sett_tensor *v = sett_slice(t->v.ring, ALL, ALL, stage);
-    if ((!t->o->ragged && !t->o->page) || is_f8(t->o))
-        return; /* boxes read zeros there, or the warps that turn V have made some */
-    sett_if (b, sett_lt(first, keys)) {
-        sett_for (b, i, sett_thread_idx(b, 0), sett_mul(sett_sub(keys, first), parts), threads)
-            sett_fill(sett_local_tile(v, T(PART, 1), T(sett_mod(i, parts), sett_add(first, sett_floordiv(i, parts)))), 0);
-        sett_fence_view_async_shared(b);
-        sett_barrier(b, BARRIER_ALL, threads);
+    const int keys = t->o->tuning.keys, part = sett__vec(t->o->dtype), parts = columns / part;
+    if (!t->key_offsets && !t->lengths)
+        return; /* boxes read zeros there */
+    left = sett_max(left, 0);
+    sett_if (b, sett_lt(left, keys)) {
+        sett_for (b, i, thread, sett_mul(sett_sub(keys, left), parts), threads)
+            sett_fill(sett_local_tile(v, T(part, 1), T(sett_mod(i, parts), sett_add(left, sett_floordiv(i, parts)))), 0);
+        if (barrier) {
+            sett_fence_view_async_shared(b);
+            sett_barrier(b, barrier, threads);
+        } else
+            sett_sync_warp(b);
     }
 }
 
@@ -233,10 +235,10 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 {
     sett_val *keys = t->source->keys(t, request);
     if (t->offsets)
-        sett_assert(b, sett_and(sett_ge(rows_of(t, request), 0), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} rows", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->offsets, request), 0), sett_ge(rows_of(t, request), 0)), sett_le(sett_at(t->offsets, sett_add(request, 1)), t->M)), "QOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} rows", request,
             sett_at(t->offsets, request), sett_at(t->offsets, sett_add(request, 1)), t->M);
     if (t->key_offsets)
-        sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, and end within {} keys", request,
+        sett_assert(b, sett_and(sett_and(sett_ge(sett_at(t->key_offsets, request), 0), sett_ge(keys, 0)), sett_le(sett_at(t->key_offsets, sett_add(request, 1)), t->N)), "KOFFSETS[{}] and the next are {}, {}: they do not fall, from 0 on, and end within {} keys", request,
             sett_at(t->key_offsets, request), sett_at(t->key_offsets, sett_add(request, 1)), t->N);
     if (t->lengths)
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, sett_mul(t->pages, t->o->page))), "KEYS[{}] is {}, and a row of TABLE has {} pages", request, keys, t->pages);
@@ -340,10 +342,10 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
             tell(b, t, work, &w);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
                 sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
-                load_keys(b, t, &t->k, &w, tile, keys);
+                sett__attention_load(b, t, &t->k, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
                     load_query(t, &w, query);
-                load_keys(b, t, &t->v, &w, tile, values);
+                sett__attention_load(b, t, &t->v, &w, tile, values);
             }
             sett_if (b, sett_le(w.to, w.from)) /* as O may come to where Q is */
                 load_query(t, &w, query);

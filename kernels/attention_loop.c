@@ -111,6 +111,14 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
     }
 }
 
+/* Of the stage of V that has come. */
+static void clear_tail(sett_build *b, const flash *f, sett_val *tile)
+{
+    const attention_parts *t = f->t;
+    if (!is_f8(t->o)) /* of which the warps that turn V have made zeros */
+        sett__attention_clear(b, t, sett_slice(t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), t->v.columns, sett_sub(f->w->keys, sett_mul(tile, t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
+}
+
 /* All tiles of a work that has some. */
 static void loop(sett_build *b, const flash *f)
 {
@@ -122,7 +130,7 @@ static void loop(sett_build *b, const flash *f)
     release(f->keys);
     keep(b, f, weights(b, f, last, true, &fade));
     sett_consumer_wait(f->values);
-    sett__attention_clear_tail(b, f->t, w, sett_pipeline_stage(f->values), last);
+    clear_tail(b, f, last);
     if (sett__attention_masks_last(f->t))
         tiles(b, f, last, w->whole_to, true);
     tiles(b, f, sett_min(last, w->whole_to), w->whole_from, false);
@@ -155,7 +163,7 @@ static void skip(sett_build *b, const flash *f)
             sett_consumer_wait(of[k]);
             if (k)
                 sett_if (b, sett_not(again))
-                    sett__attention_clear_tail(b, f->t, w, sett_pipeline_stage(f->values), sett_sub(w->to, 1));
+                    clear_tail(b, f, sett_sub(w->to, 1));
             sett_barrier(b, barrier, GROUP);
             release(of[k]);
         }

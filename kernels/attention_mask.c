@@ -114,6 +114,17 @@ bool sett__attention_masks_first(const attention_parts *t)
     return t->own->bounds || t->o->window;
 }
 
+/* What a launch cannot know, on the CPU engine. NaN is not above 0 either. */
+void sett__attention_check_numbers(sett_build *b, const attention_parts *t)
+{
+    const struct { const char *text; sett_val *is; } above[] = {{"scale is {}: above 0, and finite", t->scale}, {"cap is {}: above 0, and finite", t->cap}};
+    if (t->window)
+        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    for (int i = 0; i < 2; i++)
+        if (above[i].is)
+            sett_assert(b, sett_and(sett_gt(above[i].is, 0.0), sett_lt(above[i].is, INFINITY)), above[i].text, above[i].is);
+}
+
 /* Bounds do not fall from query to query, so those of the first and the last one are enough. */
 void sett__attention_bounds(sett_build *b, const attention_parts *t, attention_work *w)
 {
@@ -122,8 +133,7 @@ void sett__attention_bounds(sett_build *b, const attention_parts *t, attention_w
     const attention_seen top = sett__attention_seen(b, t, w, first), bottom = sett__attention_seen(b, t, w, sett_sub(behind, 1));
     if (t->own->bounds)
         sett_assert(b, sett_and(sett_le(top.last, bottom.last), sett_le(top.first ? top.first : first, bottom.first ? bottom.first : first)), ".bounds: from query {} on they fall", first);
-    if (t->window)
-        sett_assert(b, sett_ge(t->window, 1), "window is {}: 1 or more", t->window);
+    sett__attention_check_numbers(b, t);
     w->from = top.first ? sett_floordiv(top.first, keys) : sett_const(b, SETT_I32, 0);
     w->to = sett_floordiv(sett_add(bottom.last, keys - 1), keys);
     sett_val *last = sett_max(sett_sub(w->to, 1), w->from);

@@ -6,12 +6,12 @@
 
 enum { WORD = 4 /* elements of 32 bits */, GROUP_KEYS = 16, WIDE = 8 /* words that lanes take beside each other */ };
 
-/* Rows of so many elements lie in shared memory as sett_smem_layout has them: in panels of 128 bytes, or of 64, whose pieces of 16 bytes are
+/* Rows of so many elements lie in shared memory as sett_smem_layout has them: in panels of 128 bytes, or of 64 or 32, whose pieces of 16 bytes are
  * exchanged by the row. Addresses here are in words, and exchanged ones are made of a lane's and a number by xor and add, as the
  * bits of the two are apart. */
 static int panel_words(int row)
 {
-    return row % 128 ? 16 : 32;
+    return row % 64 ? 8 : row % 128 ? 16 : 32;
 }
 
 static sett_val *exchanged(sett_val *word, int panel)

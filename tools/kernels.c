@@ -74,6 +74,7 @@ static const named_kernel kernels[] = {
     {"gemm_mixed", "C = A W^T of few rows of A, W packed weights of few bits", &sett_gemm_mixed_family, NULL, NULL},
     {"attention", "O = softmax(Q K^T) V on sm_90a", &sett_attention_family, NULL, NULL},
     {"attention_decode", "the same of few queries over many keys, split", &sett_attention_decode_family, NULL, NULL},
+    {"attention_mla", "the same of a latent cache, 512 columns and 64", &sett_attention_mla_family, NULL, NULL},
 };
 
 const named_kernel *kernel_find(const char *name)

@@ -40,7 +40,7 @@
 #include <sett/kernels/gemm_mma.h>    /* gemm_mma */
 #include <sett/kernels/gemm_mixed.h>  /* gemm_mixed */
 #include <sett/kernels/product.h>     /* a product at any M, of several kernels */
-#include <sett/kernels/attention.h>   /* attention, attention_decode */
+#include <sett/kernels/attention.h>   /* attention, attention_decode, attention_mla */
 
 #ifdef __cplusplus
 extern "C" {

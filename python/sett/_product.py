@@ -18,6 +18,7 @@ SIZE: Any = C.POINTER(_c.SIZE)
 CALLS: Dict[str, tuple] = {
     "sett_product_prepare": (_c.INT, _c.P, _c.INT, _c.P, _c.INT, _c.OUT, SIZE, _c.ERR),
     "sett_product_explain": (_c.INT, _c.P, _c.INT, _c.STR, _c.SIZE),
+    "sett_product_explain_for": (_c.INT, _c.P, _c.STR, _c.INT, _c.STR, _c.SIZE, _c.ERR),
     "sett_product_query": (None, _c.P, _c.P),
     "sett_kernels_compile": (_c.INT, _c.P, _c.P, _c.P, _c.STR, _c.OUT, _c.ERR),
 }
@@ -240,6 +241,24 @@ def listed(target: str, problem: Dict[str, Any]) -> List[Tuple[Any, Any]]:
         if not of:
             return found
         found.append((of.contents, options))
+
+
+def explain_for(target: str, problem: Dict[str, Any], m: int) -> str:
+    """What Product.explain(m) says, of a problem on a target: nothing is compiled."""
+    user = FAMILY._user(target, problem)
+
+    def explained(buffer: Any, size: int) -> int:
+        n = 0
+
+        def call(err: Any) -> int:
+            nonlocal n
+            n = _library.sett_product_explain_for(C.addressof(user), target.encode(), m, buffer, size, C.byref(err))
+            return err.status
+
+        _c.check(call)
+        return n
+
+    return _c.text(explained)
 
 
 def kernels_of(engine: Engine, target: str, problem: Dict[str, Any]) -> List[Kernel]:

@@ -131,6 +131,20 @@ class Arguments(Case):
         with self.refused(Status.E_ARGUMENT, "attention_decode has no option 'head'"):
             sett.kernels.attention_decode_workspace(1, 1, 1, 1, 1, head=1)
 
+    def test_a_latent_cache(self):
+        requests, heads, keys, scale = 2, 3, 70, 0.07
+        rng = np.random.default_rng(5)
+        q, k = (rng.standard_normal((requests, *shape, 576)).astype("f2") for shape in ((heads, 1), (1, keys)))
+        lengths, out = np.array([keys, 9], "i4"), np.zeros((requests, heads, 1, 512), "f2")
+        partial, left = sett.kernels.attention_mla_workspace(requests, heads, 1, 1, keys, dtype="f16", lengths=1)
+        engine().compile(sett.kernels.attention_mla, target="cpu", dtype="f16", lengths=1)(q, k, out, lengths, scale, np.empty(partial, "f4"), np.zeros(left, "u4"))
+        for i, n in enumerate(lengths):
+            score = q[i, :, 0].astype("f8") @ k[i, 0, :n].astype("f8").T * scale
+            weights = np.exp(score - score.max(axis=1, keepdims=True))
+            self.assertLess(abs(out[i, :, 0] - weights / weights.sum(axis=1, keepdims=True) @ k[i, 0, :n, :512]).max(), 4e-3)
+        with self.refused(Status.E_ARGUMENT, "sett_attention_mla_workspace: keys is 0: 1 or more"):
+            sett.kernels.attention_mla_workspace(1, 1, 1, 1, 0, dtype="f16")
+
     def test_products_of_any_strides(self):
         whole = np.random.default_rng(3).integers(-2, 3, (3, 40, 51)).astype("f4")
         a, b, c = whole[:, :, 1:24].transpose(1, 2, 0), whole[:1, 3:26, 30:49].transpose(2, 1, 0), np.zeros((3, 40, 19), "f4")

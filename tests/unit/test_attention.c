@@ -176,7 +176,7 @@ static void make_vectors(launch *x)
     for (int i = 0; i < p->requests; i++)
         put_int(&x->prefix, i, p->prefix[i]);
     for (int i = 0; i < p->heads; i++)
-        ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = (float)(3 * random_number());
+        ((float *)x->slopes.host)[i] = (float)ldexp(1, -1 - i), ((float *)x->sinks.host)[i] = random_int(0, 5) ? (float)(3 * random_number()) : -INFINITY;
 }
 
 static sett_dtype out_of(const problem *p)
@@ -296,7 +296,7 @@ static void check_row(const launch *x, const right *y, int request, int head, in
         w[j] = y->score && w[j] > -INFINITY ? y->score(p, w[j], head, query, j) : w[j];
         most = fmax(most, w[j]);
     }
-    sum = p->o.sinks ? exp((double)((float *)x->sinks.host)[head] - most) : 0;
+    sum = p->o.sinks && most > -INFINITY ? exp((double)((float *)x->sinks.host)[head] - most) : 0;
     for (int j = 0; j < n; j++)
         sum += w[j] = most == -INFINITY ? 0 : exp(w[j] - most);
     for (int c = 0; c < dv; c++) {
@@ -372,8 +372,9 @@ static problem random_problem(void)
     p.o.tuning.blocks = random_int(0, 1) ? 3 : 0, p.o.tuning.rows = random_int(0, 5) ? 0 : 64;
     p.o.group = random_int(0, 1) ? 1 << random_int(1, 3) : 0;
     p.o.dynamic = random_int(0, 1), p.o.scale = !random_int(0, 2), p.scale = 0.05 * random_int(1, 4);
+    p.o.exact = !random_int(0, 3);
     if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
-        p.o.dtype = SETT_F8E4M3FN, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
+        p.o.dtype = SETT_F8E4M3FN, p.o.exact &= d[0] < 256 || !p.o.softcap, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
     draw_lengths(&p);
     return p;
 }
@@ -381,8 +382,8 @@ static problem random_problem(void)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s d=%d dv=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d group=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->group, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d group=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->group, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
@@ -628,6 +629,21 @@ static void send(operand *x)
     ck_assert(!sett_memcpy(r.e, r.stream, x->data, x->host, x->n * (size_t)sett_dtype_bits(x->type) / 8) && !sett_sync(r.e, r.stream));
 }
 
+/* What is chosen for options that can be is a tile that can be. */
+START_TEST(tiles_that_are_chosen)
+{
+    static const sett_attention_options types[] = {{.dtype = SETT_F16, .d = 64}, {.dtype = SETT_F16, .d = 96}, {.dtype = SETT_F16, .d = 128}, {.dtype = SETT_BF16, .d = 192}, {.dtype = SETT_BF16, .d = 192, .dv = 128},
+        {.dtype = SETT_BF16, .d = 256}, {.dtype = SETT_F8E4M3FN, .d = 64}, {.dtype = SETT_F8E4M3FN, .d = 128}, {.dtype = SETT_F8E4M3FN, .d = 256}};
+    for (int i = 0; i < 9; i++)
+        for (int flags = 0; flags < 32; flags++) {
+            sett_attention_options o = types[i];
+            o.size = sizeof o, o.exact = flags & 1, o.softcap = flags >> 1 & 1, o.window = flags >> 2 & 1, o.ragged = flags >> 3 & 1, o.page = flags & 16 ? 48 : 0;
+            if (o.d != 256 || o.dtype != SETT_F8E4M3FN || !o.exact || !o.softcap)
+                ck_assert_msg(!sett_kernels_choose(sett_attention, &o, NULL, &err), "%s", err.text);
+        }
+}
+END_TEST
+
 /* What lies in memory and cannot be: the CPU engine says which number it is. */
 static sett_attention_keys falling(const sett_attention_at *at, sett_val *query, void *user)
 {
@@ -643,9 +659,11 @@ static void with_falling(sett_build *b, const void *user)
 static const struct in_memory { int page, ragged, window, falls; int at; int32_t is; const char *text; } in_memory[] = {
     {16, 0, 0, 0, 1, 9, "TABLE[0,1] is 9, and there are 9 pages"},
     {16, 1, 0, 0, 2, -1, "TABLE[0,2] is -1, and there are 9 pages"},
-    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, and end within 44 rows"},
-    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, and end within 44 rows"},
-    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, and end within 101 keys"},
+    {0, 1, 0, 0, 2, 30, "QOFFSETS[1] and the next are 40, 30: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 2, 45, "QOFFSETS[1] and the next are 40, 45: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 0, -1, "QOFFSETS[0] and the next are -1, 40: they do not fall, from 0 on, and end within 44 rows"},
+    {0, 1, 0, 0, 0, -1, "KOFFSETS[0] and the next are -1, 60: they do not fall, from 0 on, and end within 101 keys"},
+    {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, from 0 on, and end within 101 keys"},
     {16, 0, 0, 0, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
     {0, 0, 1, 0, 0, 0, "window is 0: 1 or more"},
     {0, 0, 0, 1, 0, 0, ".bounds: from query 0 on they fall"},
@@ -666,6 +684,27 @@ START_TEST(numbers_in_memory)
     if (of)
         put_int(of, y->at, y->is), send(of);
     ck_assert_msg(!(y->falls ? sett_compile(r.e, with_falling, &co, &k, &err) : sett_kernels_compile(r.e, sett_attention, &p.o, NULL, &k, &err)), "%s", err.text);
+    sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
+    s = s ? s : sett_sync_error(r.e, r.stream, &err);
+    ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
+static const struct number { int window; double cap, scale; const char *text; } number[] = {{0, 3, 1, "window is 0: 1 or more"}, {INT_MIN, 3, 1, "window is -2147483648: 1 or more"},
+    {4, 0, 1, "cap is 0.000000: above 0, and finite"}, {4, NAN, 1, "cap is nan: above 0, and finite"}, {4, INFINITY, 1, "cap is inf: above 0, and finite"}, {4, 3, -0.5, "scale is -0.500000: above 0, and finite"}};
+
+START_TEST(numbers_of_a_launch)
+{
+    const struct number *y = &number[_i];
+    problem p = {.requests = 1, .heads = 1, .shared = 1, .rows = {3}, .keys = {3}, .window = y->window, .cap = y->cap, .scale = y->scale};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .window = 1, .softcap = 1, .scale = 1};
+    sett_launch_arg arg[ARGS];
+    if (r.stream.device != SETT_CPU)
+        return;
+    launch x = make_launch(&p);
+    sett_kernel *k = compiled(sett_attention, &p.o);
     sett_status s = sett_launch_n(k, r.stream, arguments(&x, arg), arg, &err);
     s = s ? s : sett_sync_error(r.e, r.stream, &err);
     ck_assert_msg(s == SETT_E_FAULT && strstr(err.text, y->text), "%s", err.text);
@@ -771,8 +810,10 @@ Suite *attention_suite(void)
     tcase_add_loop_test(t, no_keys_at_all, 0, 4);
     tcase_add_loop_test(t, functions_of_the_caller, 0, (int)(sizeof own / sizeof *own));
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
+    tcase_add_test(t, tiles_that_are_chosen);
     tcase_add_test(t, far_rows);
     tcase_add_loop_test(t, numbers_in_memory, 0, (int)(sizeof in_memory / sizeof *in_memory));
+    tcase_add_loop_test(t, numbers_of_a_launch, 0, (int)(sizeof number / sizeof *number));
     tcase_add_loop_test(t, bits_of_a_request, 0, 6);
     suite_add_tcase(s, t);
     return s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sett_attention_decode with all its options, at random, against sums of double; other requests, pages and blocks, which may not change a bit;
- * and what is refused. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. What a request has follows from its number, so that it may stand
+/* sett_attention_decode and sett_attention_mla with all their options, at random, against sums of double; other requests, pages and blocks,
+ * which may not change a bit; and what is refused. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. What a request has follows from its number, so that it may stand
  * alone, in a batch, and in pages. */
 #include "tests/rig/kernels_rig.h"
 #include <sett/build.h>
@@ -12,6 +12,7 @@ enum { MOST_REQUESTS = 6, ARGS = 20, FAR = 1 << 28 /* no page */, NEAR = 290 /* 
 
 typedef struct problem {
     sett_attention_decode_options o;
+    int latent; /* of sett_attention_mla, whose options are among these: columns of Q and K behind those that are V too */
     int requests, heads, shared, queries;
     int number[MOST_REQUESTS], keys[MOST_REQUESTS], prefix[MOST_REQUESTS]; /* number: the request's data */
     int window, by_rows, spare, one_scale, own; /* by_rows: heads stand beside each other, not rows; spare: keys behind the longest; one_scale: of all heads; own: functions of the caller's */
@@ -31,9 +32,15 @@ typedef enum which { OF_Q, OF_K, OF_V } which;
 static double element_of(sett_dtype t, which w, int number, int head, int row, int column)
 {
     unsigned char bytes[4];
-    const uint64_t i = ((((uint64_t)w * 64 + (uint64_t)number) * 64 + (uint64_t)head) * 65536 + (uint64_t)row) * 512 + (uint64_t)column;
+    const uint64_t i = ((((uint64_t)w * 64 + (uint64_t)number) * 64 + (uint64_t)head) * 65536 + (uint64_t)row) * 1024 + (uint64_t)column;
     put(t, bytes, 0, mixed(i) * (w == OF_V ? 1 : 2));
     return get(t, bytes, 0);
+}
+
+/* A row has so many. */
+static int columns_of(const problem *p, which w)
+{
+    return p->o.d + (w == OF_V ? 0 : p->latent);
 }
 
 /* Of K or V, scaled. */
@@ -41,12 +48,32 @@ static double times_scale(const problem *p, which w, int request, int head, int 
 {
     const sett_attention_decode_options *o = &p->o;
     const int i = p->one_scale ? 0 : head;
-    return element_of(o->kv ? o->kv : o->dtype, w, p->number[request], head, row, column) * (o->scaled ? w == OF_K ? 0.75 + 0.5 * i : 1.5 - 0.25 * i : 1);
+    return element_of(o->kv ? o->kv : o->dtype, p->latent ? OF_K : w, p->number[request], head, row, column) * (o->scaled ? w == OF_K ? 0.75 + 0.5 * i : 1.5 - 0.25 * i : 1);
 }
 
 static int random_int(int from, int to)
 {
     return from + (int)((uniform(&r.seed) + 1) / 2 * (to - from + 1)) % (to - from + 1);
+}
+
+/* ---- what is called ------------------------------------------------------------------------------------------------- */
+static sett_attention_mla_options mla_of(const sett_attention_decode_options *o)
+{
+    return (sett_attention_mla_options){.size = sizeof(sett_attention_mla_options), .dtype = o->dtype, .exact = o->exact, .lengths = o->lengths, .page = o->page, .causal = o->causal, .window = o->window, .sinks = o->sinks, .lse = o->lse,
+        .tuning = {.split = o->tuning.split, .keys = o->tuning.keys, .stages = o->tuning.stages, .blocks = o->tuning.blocks}};
+}
+
+static sett_kernel *kernel_of(const problem *p)
+{
+    const sett_attention_mla_options mla = mla_of(&p->o);
+    return p->latent ? compiled(sett_attention_mla, &mla) : compiled(sett_attention_decode, &p->o);
+}
+
+static void workspace_of(const problem *p, int keys, size_t *partial, size_t *left)
+{
+    const sett_attention_mla_options mla = mla_of(&p->o);
+    ck_assert(!(p->latent ? sett_attention_mla_workspace(&mla, p->requests, p->heads, p->shared, p->queries, keys, partial, left, &err)
+                          : sett_attention_decode_workspace(&p->o, p->requests, p->heads, p->shared, p->queries, keys, partial, left, &err)));
 }
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------------ */
@@ -144,7 +171,7 @@ static void fill_operand(launch *y, which w, int request)
         for (int row = 0; row < (w == OF_Q ? p->queries : p->keys[request]); row++) {
             const bool paged = w != OF_Q && p->o.page;
             const int outer = paged ? ((const int32_t *)y->x[TABLE].host)[request * y->x[TABLE].shape[1] + row / p->o.page] : request;
-            for (int c = 0; c < p->o.d; c++)
+            for (int c = 0; c < columns_of(p, w); c++)
                 put(x->type, x->host, at_of(x, outer, h, paged ? row % p->o.page : row, c), element_of(x->type, w, p->number[request], h, row, c));
         }
 }
@@ -158,15 +185,15 @@ static launch make_launch(const problem *p)
     for (int i = 0; i < p->requests && p->o.page; i++)
         pool += pages_of(p, i), columns = pages_of(p, i) > columns ? pages_of(p, i) : columns;
     const int outer = p->o.page ? pool : p->requests, rows = p->o.page ? p->o.page : most;
-    ck_assert(!sett_attention_decode_workspace(&p->o, p->requests, p->heads, p->shared, p->queries, p->o.page ? columns * p->o.page : most, &partial, &left, &err));
-    y.x[Q] = BOX(p->o.dtype, p->by_rows, 0xff, p->requests, p->heads, p->queries, p->o.d), y.x[O] = BOX(p->o.dtype, p->by_rows, 0xff, p->requests, p->heads, p->queries, p->o.d);
+    workspace_of(p, p->o.page ? columns * p->o.page : most, &partial, &left);
+    y.x[Q] = BOX(p->o.dtype, p->by_rows, 0xff, p->requests, p->heads, p->queries, columns_of(p, OF_Q)), y.x[O] = BOX(p->o.dtype, p->by_rows, 0xff, p->requests, p->heads, p->queries, p->o.d);
     y.x[KSCALES] = BOX(SETT_F32, false, 0, p->shared), y.x[VSCALES] = BOX(SETT_F32, false, 0, p->shared);
     for (int h = 0; h < p->shared; h++)
         ((float *)y.x[KSCALES].host)[h] = (float)(0.75 + 0.5 * h), ((float *)y.x[VSCALES].host)[h] = (float)(1.5 - 0.25 * h);
     if (p->one_scale)
         y.x[KSCALES].buf.stride[0] = y.x[VSCALES].buf.stride[0] = 0;
     const sett_dtype kv = p->o.kv ? p->o.kv : p->o.dtype;
-    y.x[K] = BOX(kv, p->by_rows, 0xff, outer, p->shared, rows, p->o.d), y.x[V] = BOX(kv, !p->by_rows, 0xff, outer, p->shared, rows, p->o.d);
+    y.x[K] = BOX(kv, p->by_rows, 0xff, outer, p->shared, rows, columns_of(p, OF_K)), y.x[V] = BOX(kv, !p->by_rows, 0xff, outer, p->shared, rows, p->o.d);
     y.x[TABLE] = BOX(SETT_I32, false, 0, p->requests, columns), y.x[KEYS] = BOX(SETT_I32, false, 0, p->requests), y.x[PREFIX] = BOX(SETT_I32, false, 0, p->requests);
     y.x[SLOPES] = BOX(SETT_F32, false, 0, p->heads), y.x[SINKS] = BOX(SETT_F32, false, 0, p->heads);
     y.x[LSE] = BOX(SETT_F32, false, 0xff, p->requests, p->heads, p->queries);
@@ -178,7 +205,7 @@ static launch make_launch(const problem *p)
         fill_operand(&y, OF_Q, i), fill_operand(&y, OF_K, i), fill_operand(&y, OF_V, i);
     }
     for (int h = 0; h < p->heads; h++)
-        ((float *)y.x[SLOPES].host)[h] = (float)ldexp(1, -1 - h % 8), ((float *)y.x[SINKS].host)[h] = (float)(3 * mixed((uint64_t)h));
+        ((float *)y.x[SLOPES].host)[h] = (float)ldexp(1, -1 - h % 8), ((float *)y.x[SINKS].host)[h] = h % 5 == 1 ? -INFINITY : (float)(3 * mixed((uint64_t)h));
     for (int i = 0; i < BOXES; i++)
         to_device(&y.x[i]);
     return y;
@@ -196,8 +223,8 @@ static sett_status try_launch(sett_kernel *k, const launch *y)
 {
     const problem *p = y->p;
     const sett_attention_decode_options *o = &p->o;
-    const struct { bool is; int box; sett_launch_arg number; } all[] = {{true, Q, {0}}, {true, K, {0}}, {true, V, {0}}, {true, O, {0}}, {o->scaled, KSCALES, {0}}, {o->scaled, VSCALES, {0}}, {o->page, TABLE, {0}}, {o->page || o->lengths, KEYS, {0}},
-        {o->scale, -1, sett_launch_arg_float(p->scale)}, {o->window, -1, sett_launch_arg_int(p->window)}, {o->prefix, PREFIX, {0}}, {o->softcap, -1, sett_launch_arg_float(p->cap)}, {o->alibi, SLOPES, {0}},
+    const struct { bool is; int box; sett_launch_arg number; } all[] = {{true, Q, {0}}, {true, K, {0}}, {!p->latent, V, {0}}, {true, O, {0}}, {o->scaled, KSCALES, {0}}, {o->scaled, VSCALES, {0}}, {o->page, TABLE, {0}}, {o->page || o->lengths, KEYS, {0}},
+        {o->scale || p->latent, -1, sett_launch_arg_float(p->scale)}, {o->window, -1, sett_launch_arg_int(p->window)}, {o->prefix, PREFIX, {0}}, {o->softcap, -1, sett_launch_arg_float(p->cap)}, {o->alibi, SLOPES, {0}},
         {o->sinks, SINKS, {0}}, {o->lse, LSE, {0}}, {true, PARTIAL, {0}}, {true, LEFT, {0}}};
     sett_launch_arg arg[ARGS];
     int n = 0;
@@ -230,9 +257,9 @@ static bool sees(const problem *p, int request, int head, int query, int key)
 static double score_of(const problem *p, int request, int head, int query, int key)
 {
     double s = 0;
-    for (int c = 0; c < p->o.d; c++)
+    for (int c = 0; c < columns_of(p, OF_K); c++)
         s += element_of(p->o.dtype, OF_Q, p->number[request], head, query, c) * times_scale(p, OF_K, request, head / (p->heads / p->shared), key, c);
-    s *= p->o.scale ? p->scale : 1 / sqrt(p->o.d);
+    s *= p->o.scale || p->latent ? p->scale : 1 / sqrt(p->o.d);
     if (p->own)
         s = s / 2 - head * (query - key) / 64.0;
     if (p->o.softcap)
@@ -250,7 +277,7 @@ static void check_row(const launch *y, int request, int head, int query)
         w[j] = sees(p, request, head, query, j) ? score_of(p, request, head, query, j) : -INFINITY;
         most = fmax(most, w[j]);
     }
-    sum = p->o.sinks ? exp(sink - most) : 0;
+    sum = p->o.sinks && most > -INFINITY ? exp(sink - most) : 0;
     for (int j = 0; j < n; j++)
         sum += w[j] = most == -INFINITY ? 0 : exp(w[j] - most);
     for (int c = 0; c < p->o.d; c++) {
@@ -283,8 +310,8 @@ static void check_launch(launch *y)
 static void describe(const problem *p)
 {
     const sett_attention_decode_options *o = &p->o;
-    int at = snprintf(said, sizeof said, "%s d=%d rows=%d kv=%s scaled=%d lengths=%d page=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d scale=%d sinks=%d lse=%d split=%d blocks=%d, %d requests, heads %d/%d, %d queries, window %d, by_rows %d, keys",
-        sett_dtype_name(o->dtype), o->d, o->rows, o->kv ? sett_dtype_name(o->kv) : "dtype", o->scaled, o->lengths, o->page, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->scale, o->sinks, o->lse, o->tuning.split, o->tuning.blocks, p->requests, p->heads, p->shared, p->queries, p->window, p->by_rows);
+    int at = snprintf(said, sizeof said, "%s%s d=%d rows=%d kv=%s scaled=%d lengths=%d page=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d scale=%d sinks=%d lse=%d split=%d blocks=%d, %d requests, heads %d/%d, %d queries, window %d, by_rows %d, keys",
+        p->latent ? "mla " : "", sett_dtype_name(o->dtype), o->d, o->rows, o->kv ? sett_dtype_name(o->kv) : "dtype", o->scaled, o->lengths, o->page, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->scale, o->sinks, o->lse, o->tuning.split, o->tuning.blocks, p->requests, p->heads, p->shared, p->queries, p->window, p->by_rows);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(said + at, sizeof said - (size_t)at, " %d", p->keys[i]);
 }
@@ -315,10 +342,22 @@ static problem random_problem(void)
     return p;
 }
 
+static problem random_latent(void)
+{
+    static const int heads[] = {16, 16, 128, 5, 40}, queries[] = {1, 1, 2, 4};
+    problem p = random_problem();
+    const sett_attention_decode_options was = p.o;
+    p.latent = 64, p.shared = 1, p.heads = heads[random_int(0, 4)], p.queries = queries[random_int(0, 3)];
+    p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = was.dtype, .d = 512, .lengths = was.lengths, .page = was.page, .causal = was.causal, .window = was.window, .sinks = was.sinks, .lse = was.lse, .exact = was.exact};
+    p.o.tuning.keys = random_int(0, 1) ? 32 : 0, p.o.tuning.split = random_int(0, 3) ? 128 << random_int(0, 1) : 0, p.o.tuning.blocks = was.tuning.blocks;
+    p.scale = 0.05;
+    return p;
+}
+
 #ifdef __SANITIZE_ADDRESS__ /* several times as slow */
-enum { RANDOM = 4 };
+enum { RANDOM = 4, RANDOM_LATENT = 1 };
 #else
-enum { RANDOM = 10 /* of each test of the loop */ };
+enum { RANDOM = 10, RANDOM_LATENT = 3 /* of each test of the loop */ };
 #endif
 enum { RANDOM_TESTS = 8 };
 
@@ -340,10 +379,10 @@ START_TEST(random_problems)
     in_order(_i);
     const char *more = getenv("ATTENTION_SEED");
     r.seed = 91 + (unsigned)_i * 1000 + (more ? (unsigned)atoi(more) * 100000 : 0);
-    for (int i = 0; has_wgmma() && i < RANDOM; i++) {
-        const problem p = random_problem();
+    for (int i = 0; has_wgmma() && i < RANDOM + RANDOM_LATENT; i++) {
+        const problem p = i < RANDOM ? random_problem() : random_latent();
         describe(&p);
-        sett_kernel *k = compiled(sett_attention_decode, &p.o);
+        sett_kernel *k = kernel_of(&p);
         launch y = make_launch(&p);
         run_launch(k, &y);
         check_launch(&y);
@@ -448,12 +487,14 @@ END_TEST
 
 START_TEST(many_splits)
 {
-    const problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
+    problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
         .keys = {1100, 512, 529}};
+    if (_i)
+        p.latent = 64, p.o.d = 512, p.o.tuning.split = p.o.tuning.keys = 32, p.shared = 1, p.scale = 0.1;
     if (!has_wgmma())
         return;
     describe(&p);
-    sett_kernel *k = compiled(sett_attention_decode, &p.o);
+    sett_kernel *k = kernel_of(&p);
     launch y = make_launch(&p);
     for (int i = 0; i < 2; i++) {
         run_launch(k, &y);
@@ -468,14 +509,14 @@ END_TEST
 /* Requests of a batch, each by itself, with pages and without, by one block and by many: all bits are the same. */
 START_TEST(bits_of_a_request)
 {
-    static const struct { int d, rows, causal, window, queries; sett_dtype kv; } kinds[] = {{128, 0, 0, 0, 1, 0}, {64, 32, 1, 0, 5, 0}, {256, 0, 1, 1, 2, 0}, {128, 64, 1, 0, 3, SETT_F8E4M3FN}};
+    static const struct { int d, rows, causal, window, queries; sett_dtype kv; int latent, heads; } kinds[] = {{128, 0, 0, 0, 1, 0, 0, 8}, {64, 32, 1, 0, 5, 0, 0, 8}, {256, 0, 1, 1, 2, 0, 0, 8}, {128, 64, 1, 0, 3, SETT_F8E4M3FN, 0, 8}, {512, 0, 1, 0, 5, 0, 64, 16}};
     static const struct { int lengths, page, blocks, by_rows; } ways[] = {{0, 0, 1, 0}, {1, 0, 7, 1}, {0, 16, 0, 0}, {0, 64, 2, 1}, {0, 256, 3, 0}};
-    problem all = {.requests = 5, .heads = 8, .shared = 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
+    problem all = {.latent = kinds[_i].latent, .scale = 0.1, .requests = 5, .heads = kinds[_i].heads, .shared = kinds[_i].latent ? 1 : 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
     all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
     if (!has_wgmma())
         return;
     describe(&all);
-    sett_kernel *k = compiled(sett_attention_decode, &all.o);
+    sett_kernel *k = kernel_of(&all);
     launch y = make_launch(&all);
     run_launch(k, &y);
     sett_kernel_release(k);
@@ -486,7 +527,7 @@ START_TEST(bits_of_a_request)
             one.o.lengths = ways[way].lengths, one.o.page = ways[way].page, one.o.tuning.blocks = ways[way].blocks;
             if (!one.keys[0] && !one.o.lengths && !one.o.page)
                 continue; /* a tensor map has no extent of 0 */
-            k = compiled(sett_attention_decode, &one.o);
+            k = kernel_of(&one);
             launch z = make_launch(&one);
             run_launch(k, &z);
             sett_kernel_release(k);
@@ -519,20 +560,49 @@ static const struct refused { sett_attention_decode_options o; const char *text;
     {{.dtype = SETT_BF16, .tuning = {.warps = 9}}, ".warps is 9: from 1 to 8"},
 };
 
+static const struct refused_mla { sett_attention_mla_options o; const char *text; } refused_mla[] = {
+    {{.dtype = SETT_F32}, ".dtype is f32: f16 or bf16"},
+    {{.dtype = SETT_BF16, .causal = 2}, ".causal is 2: from 0 to 1"},
+    {{.dtype = SETT_BF16, .page = 20}, ".page is 20: 0, or a multiple of 16, up to 256"},
+    {{.dtype = SETT_BF16, .tuning = {.keys = 48}}, ".keys is 48: 32 or 64"},
+    {{.dtype = SETT_BF16, .tuning = {.stages = 3}}, ".stages is 3: from 2 to 2"},
+    {{.dtype = SETT_BF16, .tuning = {.split = 100}}, ".split is 100: a multiple of .keys 64, up to 65536"},
+    {{.dtype = SETT_BF16, .tuning = {.blocks = -1}}, ".blocks is -1: from 1 to 65535"},
+};
+
+START_TEST(options_of_mla_that_cannot_be)
+{
+    sett_attention_mla_options o = refused_mla[_i].o;
+    char want[300];
+    o.size = sizeof o;
+    ck_assert_int_eq(sett_kernels_choose(sett_attention_mla, &o, NULL, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_kernels_choose: attention_mla: %s", refused_mla[_i].text);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
 /* Every pair of options at the ends of what an int holds and around what is allowed: taken or refused, and no arithmetic overflows. */
-START_TEST(extreme_options)
+static void extremes(sett_body body, int words, size_t size, int second)
 {
     static const int ends[] = {INT_MIN, -1, 0, 1, 2, 8, 9, 16, 32, 64, 128, 256, 1 << 16, 1 << 29, INT_MAX};
-    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), WORDS = sizeof(sett_attention_decode_options) / sizeof(int) };
-    for (int pair = 0; pair < WORDS * WORDS * ENDS * ENDS; pair++) {
-        union { sett_attention_decode_options o; int word[WORDS]; } u = {.o = {.size = sizeof u.o, .dtype = SETT_BF16, .kv = pair % 2 ? SETT_F8E4M3FN : 0}};
-        const int a = pair / (ENDS * ENDS) / WORDS, b = pair / (ENDS * ENDS) % WORDS;
+    enum { ENDS = sizeof ends / sizeof *ends, FIRST = sizeof(size_t) / sizeof(int), MOST = sizeof(sett_attention_decode_options) / sizeof(int) };
+    for (int pair = 0; pair < words * words * ENDS * ENDS; pair++) {
+        union { sett_attention_decode_options o; int word[MOST]; } u = {.o = {.size = size, .dtype = SETT_BF16}};
+        const int a = pair / (ENDS * ENDS) / words, b = pair / (ENDS * ENDS) % words;
+        if (second && pair % 2)
+            u.word[second] = SETT_F8E4M3FN;
         if (a < FIRST || b < a)
             continue;
         u.word[a] = ends[pair / ENDS % ENDS], u.word[b] = ends[pair % ENDS];
-        const sett_status s = sett_kernels_choose(sett_attention_decode, &u.o, NULL, &err);
+        const sett_status s = sett_kernels_choose(body, &u.o, NULL, &err);
         ck_assert_msg(s == SETT_OK || s == SETT_E_ARGUMENT, "options %d and %d: %s", a, b, err.text);
     }
+}
+
+START_TEST(extreme_options)
+{
+    extremes(sett_attention_decode, sizeof(sett_attention_decode_options) / sizeof(int), sizeof(sett_attention_decode_options), offsetof(sett_attention_decode_options, kv) / sizeof(int));
+    extremes(sett_attention_mla, sizeof(sett_attention_mla_options) / sizeof(int), sizeof(sett_attention_mla_options), 0);
 }
 END_TEST
 
@@ -547,13 +617,15 @@ START_TEST(options_that_cannot_be)
 }
 END_TEST
 
-/* What a launch cannot know is told by the CPU engine. */
+/* What a launch cannot know is told by the CPU engine. at -1: so many elements has the array. */
 static const struct in_memory { int page, window, box, at; int32_t is; const char *text; } in_memory[] = {
     {0, 0, KEYS, 1, 71, "KEYS[1] is 71, and there is room for 70"},
     {0, 0, KEYS, 0, -1, "KEYS[0] is -1, and there is room for 70"},
     {16, 0, KEYS, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
     {16, 0, TABLE, 6, 50, "TABLE[1,1] is 50, and there are 12 pages"},
     {0, 1, -1, 0, 0, "window is 0: 1 or more"},
+    {0, 0, PARTIAL, -1, 271, "PARTIAL has 271 elements, and the launch needs 272"},
+    {0, 0, LEFT, -1, 5, "LEFT has 5 elements, and the launch needs 6"},
 };
 
 START_TEST(memory_that_cannot_be)
@@ -564,7 +636,9 @@ START_TEST(memory_that_cannot_be)
         return; /* a GPU has no assertions if they are not asked for */
     sett_kernel *k = compiled(sett_attention_decode, &p.o);
     launch y = make_launch(&p);
-    if (x->box >= 0) {
+    if (x->at < 0)
+        y.x[x->box].buf.shape[0] = x->is;
+    else if (x->box >= 0) {
         ((int32_t *)y.x[x->box].host)[x->at] = x->is;
         ck_assert(!sett_memcpy(r.e, r.stream, y.x[x->box].data, y.x[x->box].host, y.x[x->box].bytes));
     }
@@ -588,6 +662,12 @@ START_TEST(the_workspace)
     ck_assert_int_eq(sett_attention_decode_workspace(&o, 32, 32, 8, 0, 4096, &partial, &left, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_attention_decode_workspace: queries is 0: 1 or more");
     ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, NULL), SETT_E_ARGUMENT);
+    const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16};
+    ck_assert(!sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 4096, &partial, &left, &err));
+    ck_assert_uint_eq(left, 2 * 64 * 2 * 4 + 2);
+    ck_assert_uint_eq(partial, 64 * 2 * 4 * 64 * 516);
+    ck_assert_int_eq(sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 0, &partial, &left, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_attention_mla_workspace: keys is 0: 1 or more");
 }
 END_TEST
 
@@ -601,10 +681,11 @@ Suite *attention_decode_suite(void)
     tcase_add_loop_test(t, no_keys_at_all, 0, 3);
     tcase_add_loop_test(t, functions_of_the_caller, 0, 2);
     tcase_add_loop_test(t, functions_that_cannot_be, 0, 2);
-    tcase_add_test(t, many_splits);
-    tcase_add_loop_test(t, bits_of_a_request, 0, 4);
+    tcase_add_loop_test(t, many_splits, 0, 2);
+    tcase_add_loop_test(t, bits_of_a_request, 0, 5);
     tcase_add_test(t, extreme_options);
     tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(t, options_of_mla_that_cannot_be, 0, (int)(sizeof refused_mla / sizeof *refused_mla));
     tcase_add_loop_test(t, memory_that_cannot_be, 0, (int)(sizeof in_memory / sizeof *in_memory));
     tcase_add_test(t, the_workspace);
     suite_add_tcase(s, t);

@@ -396,7 +396,9 @@ static const struct {
     BAD(attention, ".out is f16: as .dtype", .dtype = SETT_BF16, .out = SETT_F16),
     BAD(attention, ".out is f32: f16 or bf16", .dtype = SETT_F8E4M3FN, .out = SETT_F32),
     BAD(attention, ".scaled is 1: .dtype is f8E4M3FN then, and not bf16", .dtype = SETT_BF16, .scaled = 1),
-    BAD(attention, ".keys is 96: a multiple of 64, up to 256", .dtype = SETT_F8E4M3FN, .tuning.keys = 96),
+    BAD(attention, ".keys is 48: a multiple of 32, up to 256", .dtype = SETT_F8E4M3FN, .tuning.keys = 48),
+    BAD(attention, ".keys is 96: with .d 256, .rows 128 and .stages 2 more shared memory than a block has", .dtype = SETT_F8E4M3FN, .d = 256, .tuning = {.keys = 96}),
+    BAD(attention, ".exact is 1: of f8E4M3FN with .d 256 then .softcap is 0", .dtype = SETT_F8E4M3FN, .d = 256, .exact = 1, .softcap = 1),
     BAD(attention, ".d is 80: 64, 96, 128, 192 or 256", .dtype = SETT_F16, .d = 80),
     BAD(attention, ".dv is 64: with .d 128 it is the same", .dtype = SETT_F16, .dv = 64),
     BAD(attention, ".dv is 96: with .d 192 it is 192 or 128", .dtype = SETT_F16, .d = 192, .dv = 96),
@@ -597,7 +599,7 @@ START_TEST(needs)
     ck_assert_int_eq(sett_kernels_workspace(nothing, &none, NULL, &bytes, &err), SETT_E_ARGUMENT);
     const sett_family *f;
     for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
-        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention || f->body == sett_attention_decode;
+        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention || f->body == sett_attention_decode || f->body == sett_attention_mla;
         const char *least = sett_kernels_least_target(f->body);
         const char *want = hopper ? "sm_90a" : f->body == sett_gemm_mma || f->body == sett_gemm_mixed ? "sm_80" : NULL;
         ck_assert_msg(want ? least && !strcmp(least, want) : !least, "%s", f->name);
@@ -623,7 +625,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 17);
+    ck_assert_int_eq(n, 18);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST

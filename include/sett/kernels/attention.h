@@ -150,6 +150,43 @@ SETT_API extern const sett_family sett_attention_decode_family;
 SETT_API sett_status sett_attention_decode_workspace(const sett_attention_decode_options *, int requests,
     int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *or_null);
 
+/* ---- multi-head latent attention ---- */
+/* The same where K and V are one latent cache, as DeepSeek's models have it when they decode: Q (B,H,M,576),
+ * which went through the weights that made K of the cache, K (B,HK,N,576), whose first 512 columns are V too,
+ * O (B,H,M,512), which goes through those of V; HK is 1 but where tensors are split otherwise. K is read
+ * once for 64 rows, of queries times heads. Then come the arguments of the options, in the order of this
+ * list, PARTIAL and LEFT:
+ *
+ *   .lengths, .page  as of sett_attention_decode; K is a pool (P,HK,page,576)
+ *   always           scale, a Float32 of the launch above 0: what scores are multiplied by
+ *   .causal, .window, .sinks, .lse  as of sett_attention
+ *
+ * Bits, requests without keys, workspaces and targets are as sett_attention_decode's. dtype: f16, bf16. */
+typedef struct sett_attention_mla_tuning {
+    int split;  /* keys of a split, a multiple of .keys. The bits of results depend on both */
+    int keys;   /* keys of a tile: 32 or 64 */
+    int stages; /* tiles that are loaded ahead: 2, of 32 keys up to 4 */
+    int blocks; /* at most so many stay, and take split after split; 0: as many as an H200 runs at once */
+} sett_attention_mla_tuning;
+typedef struct sett_attention_mla_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    int exact; /* 1: without approximations */
+    int lengths;
+    int page; /* 16 to 256; 0: K has no pages */
+    int causal;
+    int window;
+    int sinks;
+    int lse;
+    sett_attention_mla_tuning tuning;
+} sett_attention_mla_options;
+SETT_API void sett_attention_mla(sett_build *, const void *options);
+SETT_API extern const sett_family sett_attention_mla_family;
+/* As sett_attention_decode_workspace. */
+SETT_API sett_status sett_attention_mla_workspace(const sett_attention_mla_options *, int requests, int heads,
+    int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *or_null);
+
 /* ---- masks and scores of the caller's ---- */
 /* What a function of these is asked about; Int32 each, but b. */
 typedef struct sett_attention_at {

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Multi-head latent attention, absorbed: K has 512 columns that are V too, and 64 more. Three warp groups multiply, each at its own pace: one
+ * has S = Q K^T of 64 rows and their weights, which it hands on through shared memory; each of the others adds 256 columns of P V, whose V is
+ * where K is. A tile of keys is loaded once, and its place is free when all three have read it. */
+#include "attention_decode.h"
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS = 512, MORE = 64, ROWS = 64, SUM_GROUPS = 2, SUM_COLUMNS = COLUMNS / SUM_GROUPS, SUM_N = 128 /* of an instruction: ptxas has no room for 256 where a block has 512 threads */, THREADS = (SUM_GROUPS + 2) * GROUP };
+enum { MOST_KEYS = 64, SPLIT = 1024 };
+enum { BARRIER_WEIGH = 2, BARRIER_CLEAR = 3 /* and 4 */ };
+
+/* ---- rules ------------------------------------------------------------------------------------------------------ */
+static sett_attention_decode_options decode_of(const sett_attention_mla_options *o)
+{
+    return (sett_attention_decode_options){.size = sizeof(sett_attention_decode_options), .dtype = o->dtype, .no_pdl = o->no_pdl, .d = COLUMNS, .exact = o->exact, .rows = ROWS, .kv = o->dtype, .lengths = o->lengths, .page = o->page, .causal = o->causal,
+        .window = o->window, .sinks = o->sinks, .lse = o->lse, .scale = 1, .tuning = {.split = o->tuning.split, .keys = o->tuning.keys, .stages = o->tuning.stages, .warps = SUM_GROUPS * GROUP / WARP, .blocks = o->tuning.blocks}};
+}
+
+static void settle(void *options, choice *c)
+{
+    sett_attention_mla_options *o = options;
+    const struct { const char *name; int is; } flags[] = {{"exact", o->exact}, {"lengths", o->lengths}, {"causal", o->causal}, {"window", o->window}, {"sinks", o->sinks}, {"lse", o->lse}};
+    sett_attention_mla_tuning *tune = &o->tuning;
+    if (o->dtype != SETT_F16 && o->dtype != SETT_BF16)
+        REFUSE(c, ".dtype is %s: f16 or bf16", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
+    sett__attention_check(c, o->page, false, false);
+    o->lengths |= o->page != 0;
+    sett__either(&tune->keys, o->exact ? MOST_KEYS / 2 /* its exponents take registers */ : MOST_KEYS);
+    sett__either(&tune->split, SPLIT);
+    sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
+    if (tune->keys != MOST_KEYS && tune->keys != MOST_KEYS / 2)
+        REFUSE(c, ".keys is %d: 32 or 64", tune->keys);
+    if (*c->why)
+        return;
+    sett__either(&tune->stages, 2 * MOST_KEYS / tune->keys);
+    sett__in_range(c, "stages", tune->stages, 2, 2 * MOST_KEYS / tune->keys); /* more shared memory than a block has */
+    const sett_attention_decode_options decode = decode_of(o);
+    sett__decode_check_split(c, &decode.tuning);
+}
+
+/* ---- parts of a block --------------------------------------------------------------------------------------------- */
+static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3])
+{
+    const sett_attention_decode_options *o = x->o;
+    attention_parts *t = &x->t;
+    const int keys = o->tuning.keys;
+    t->q = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, COLUMNS + MORE), 1024);
+    x->part[2] = sett__attention_ring(b, &x->all, operand[1], MORE, false), x->part[2].first = COLUMNS / MORE;
+    x->all.tuning.stages *= SUM_GROUPS;
+    x->part[0] = x->part[1] = sett__attention_ring(b, &x->all, operand[1], SUM_COLUMNS, false), x->part[1].first = 1;
+    x->p = sett_make_smem_tensor(b, o->dtype, sett_smem_layout(b, o->dtype, SETT_K_MAJOR, ROWS, keys, 1), 1024);
+    x->told = sett_make_smem_tensor(b, SETT_F32, T(ROWS, 2), 16);
+    const int boxes = keys / sett__attention_box(&x->all);
+    x->keys = sett_pipeline_tma_async(b, .stages = SUM_GROUPS * o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[0].map) * boxes, .consumers = SETT_WARP_GROUPS(2) /* that has S, and one that sums */, .defer_sync = true);
+    x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
+    x->weighed = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS((SUM_GROUPS + 1) * GROUP / WARP), .defer_sync = true);
+}
+
+static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *keys, sett_pipeline_state *more)
+{
+    for (int i = 0; i < 3; i++)
+        sett__attention_load(b, &x->t, &x->part[i], of, tile, i < 2 ? keys : more);
+}
+
+static void next(sett_pipeline_state *s)
+{
+    sett_consumer_release(s), sett_pipeline_advance(s);
+}
+
+/* Of what a thread has of an accumulator, its row number i, from 0 to 1, of a tile. */
+static sett_val *row_of(sett_val *thread, int i)
+{
+    return sett_add(sett_add(sett_mul(sett_floordiv(thread, WARP), WARP_ROWS), sett_floordiv(sett_mod(thread, WARP), 4)), 8 * i);
+}
+
+/* ---- weights ------------------------------------------------------------------------------------------------------ */
+typedef struct weigh {
+    const decode_parts *x;
+    decode_work w;
+    attention_work of; /* the same as masks ask */
+    attention_scores scores;
+    sett_val *thread;
+    sett_tiled_mma *qk;
+    sett_tensor *s, *max, *sum; /* registers; max in the unit of scores */
+    sett_pipeline_state *keys, *read, *more, *put; /* read: of keys, whose products have ended */
+} weigh;
+
+/* Rows behind the last one are left as they are: no result is of them. */
+static void load_query(sett_build *b, const weigh *f)
+{
+    enum { PART = 8, PARTS = (COLUMNS + MORE) / PART };
+    const decode_parts *x = f->x;
+    sett_barrier(b, BARRIER_WEIGH, GROUP); /* all have read the rows before */
+    sett_for (b, i, f->thread, sett_mul(sett_min(sett_sub(x->rows, f->w.row), ROWS), PARTS), GROUP) {
+        sett_val *row = sett_floordiv(i, PARTS), *part = sett_mod(i, PARTS);
+        const sett_quot_rem at = sett_divmod(sett_add(f->w.row, row), x->group);
+        sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(f->w.head, x->group.divisor), at.remainder), f->w.request);
+        sett_cp_async(sett_local_tile(from, T1(PART), T1(part)), sett_composition(sett_local_tile(x->t.q, T(1, PART), T(row, part)), sett_make_layout(b, PART)));
+    }
+    sett_cp_async_wait_all(b);
+    sett_fence_view_async_shared(b);
+    sett_barrier(b, BARRIER_WEIGH, GROUP);
+}
+
+/* Of each part of K as it comes. */
+static void multiply(sett_build *b, const weigh *f)
+{
+    const decode_parts *x = f->x;
+    sett_thr_mma *mine = sett_get_slice(f->qk, f->thread);
+    for (int i = 0; i < 3; i++) {
+        sett_pipeline_state *get = i < 2 ? f->keys : f->more;
+        sett_tensor *q = sett_local_tile(x->t.q, T(ROWS, x->part[i].columns), T(0, x->part[i].first));
+        sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(mine, q)), *fk = sett_make_fragment_B(f->qk, sett_partition_B(mine, sett_slice(x->part[i].ring, ALL, ALL, sett_pipeline_stage(get))));
+        sett_consumer_wait(get);
+        sett_gemm(f->qk, f->s, fq, fk, f->s, .overwrite = !i);
+        if (i < 2)
+            sett_pipeline_advance(get);
+    }
+    sett_mma_commit(b);
+    sett_mma_wait(b, 0);
+    next(f->read), next(f->read), next(f->more);
+}
+
+/* Two numbers of each row, for those that sum. */
+static void tell(sett_build *b, const weigh *f, sett_val *const of_rows[2])
+{
+    sett_if (b, sett_eq(sett_mod(f->thread, 4), 0)) {
+        for (int i = 0; i < 4; i++)
+            if (of_rows[i / 2])
+                sett_set(f->x->told, sett_element(of_rows[i / 2], i % 2), row_of(f->thread, i % 2), i / 2);
+    }
+}
+
+/* ((2,2,n),1,1) of a thread, mode (0,1) is the row: one number each, of this thread's columns. */
+static sett_val *by_rows(sett_val *x, sett_binary_op op, double init)
+{
+    return sett_reshape(sett_reduce_by(x, op, init, T(T(1, ALL, 1), 1, 1)), T(T(1, 2, 1), 1, 1));
+}
+
+static void softmax(sett_build *b, const weigh *f, sett_val *s)
+{
+    const decode_parts *x = f->x;
+    sett_val *was = sett_load(f->max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4)), *level = sett_where(sett_eq(now, -INFINITY), 0.0, now);
+    sett_val *fade = sett__decode_power(x, sett_mul(sett_sub(was, level), x->scale)), *p = sett__decode_power(x, sett_fma(s, x->scale, sett_neg(sett_mul(level, x->scale))));
+    sett_store(f->sum, sett_fma(sett_load(f->sum), fade, by_rows(p, SETT_ADD, 0.0)));
+    sett_store(f->max, now);
+    sett_tensor *out = sett_make_fragment_like(f->s, x->o->dtype);
+    sett_store(out, sett_to(p, x->o->dtype));
+    sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, x->o->dtype, 4, false), f->qk);
+    sett_thr_copy *mine = sett_get_slice(r2s, f->thread);
+    sett_producer_acquire(f->put);
+    sett_copy(r2s, sett_retile(mine, out), sett_partition_D(mine, sett_slice(x->p, ALL, ALL, 0)));
+    tell(b, f, (sett_val *const[]){fade, NULL});
+    sett_fence_view_async_shared(b);
+    sett_producer_commit(f->put);
+    sett_pipeline_advance(f->put);
+}
+
+static void weigh_split(sett_build *b, weigh *f)
+{
+    f->of = (attention_work){.row = f->w.row, .head = sett_mul(f->w.head, f->x->group.divisor), .request = f->w.request, .rows = f->x->t.M, .keys = f->w.keys};
+    sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
+    load_query(b, f);
+    sett__attention_scores_begin(b, &f->scores);
+    sett_for (b, tile, f->w.from, f->w.to, 1) {
+        multiply(b, f);
+        softmax(b, f, sett__attention_score(b, &f->scores, sett_load(f->s), tile, true));
+    }
+    sett_producer_acquire(f->put);
+    tell(b, f, (sett_val *const[]){sett_load(f->max), sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4)});
+    sett_producer_commit(f->put);
+    sett_pipeline_advance(f->put);
+}
+
+static void weigh_all(sett_build *b, const decode_parts *x)
+{
+    const int keys = x->o->tuning.keys;
+    const sett_dtype t = x->o->dtype;
+    weigh f = {.x = x, .thread = sett_sub(sett_thread_idx(b, 0), SUM_GROUPS * GROUP), .scores = {.b = b, .t = &x->scores, .heads = &x->group}};
+    f.scores.w = &f.of;
+    f.qk = sett_make_tiled_mma(sett_wgmma(b, .a = t, .b = t, .acc = SETT_F32, .n = keys), T(1, 1, 1), ALL);
+    f.s = sett_make_fragment_C(f.qk, sett_partition_shape_C(f.qk, T(ROWS, keys)));
+    f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1), f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
+    f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
+    f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
+    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.put = sett_pipeline_producer_state(x->weighed);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &f.w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work)
+            weigh_split(b, &f);
+    }
+}
+
+/* ---- sums --------------------------------------------------------------------------------------------------------- */
+typedef struct sums {
+    const decode_parts *x;
+    decode_work w;
+    sett_val *group, *thread; /* of the group */
+    sett_tiled_mma *pv;
+    sett_tensor *o, *fade; /* registers */
+    sett_pipeline_state *keys, *get;
+} sums;
+
+static sett_val *told(const sums *f, int row, int which)
+{
+    return sett_at(f->x->told, row_of(f->thread, row), which);
+}
+
+static void add(sett_build *b, const sums *f, sett_val *tile)
+{
+    const decode_parts *x = f->x;
+    const int keys = x->o->tuning.keys;
+    sett_thr_mma *mine = sett_get_slice(f->pv, f->thread);
+    sett_tensor *v = sett_select(sett_slice(x->part[0].ring, ALL, ALL, sett_pipeline_stage(f->keys)), 1, 0);
+    sett_tensor *fp = sett_make_fragment_A(f->pv, sett_partition_A(mine, sett_slice(x->p, ALL, ALL, 0)));
+    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(mine, v));
+    sett_consumer_wait(f->keys), sett_consumer_wait(f->get);
+    sett__attention_clear(b, &x->t, v, SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, keys)), f->thread, GROUP, sett_add(f->group, BARRIER_CLEAR));
+    for (int i = 0; i < 2; i++)
+        sett_set(f->fade, told(f, i, 0), i);
+    sett_if (b, sett_vote_any_sync(sett_or(sett_ne(sett_at(f->fade, 0), 1.0), sett_ne(sett_at(f->fade, 1), 1.0))))
+        sett_store(f->o, sett_mul(sett_load(f->o), sett_load(f->fade)));
+    sett_gemm(f->pv, f->o, fp, fv, f->o);
+    sett_mma_commit(b);
+    sett_mma_wait(b, 0);
+    sett_consumer_release(f->keys);
+    for (int i = 0; i < SUM_GROUPS; i++)
+        sett_pipeline_advance(f->keys); /* the other half is the other group's */
+    next(f->get);
+}
+
+/* All parts go to PARTIAL, those of requests of one split too: a thread that has 128 sums has no registers for the way to a result. */
+static void finish(sett_build *b, const sums *f)
+{
+    const decode_parts *x = f->x;
+    sett_consumer_wait(f->get);
+    for (int i = 0; i < 2; i++) {
+        const decode_place at = {row_of(f->thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(f->thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
+        const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
+        sett_if (b, sett_lt(sett_add(f->w.row, at.row), x->rows))
+            sett__decode_store_part(b, x, f->w.slot, &at, &of);
+    }
+    next(f->get);
+    sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
+}
+
+static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
+{
+    const sett_dtype t = x->o->dtype;
+    sums f = {.x = x, .group = group, .thread = sett_mod(sett_thread_idx(b, 0), GROUP)};
+    f.pv = sett_make_tiled_mma(sett_wgmma(b, .a = t, .b = t, .acc = SETT_F32, .n = SUM_N, .b_major = SETT_MN_MAJOR), T(1, 1, 1), ALL);
+    f.o = sett_make_fragment_C(f.pv, sett_partition_shape_C(f.pv, T(ROWS, SUM_COLUMNS)));
+    f.fade = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
+    f.keys = sett_pipeline_consumer_state(x->keys);
+    sett_if (b, sett_eq(group, 1))
+        sett_pipeline_advance(f.keys);
+    f.get = sett_pipeline_consumer_state(x->weighed);
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &f.w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work) {
+            sett_fill(f.o, 0.0);
+            sett_for (b, tile, f.w.from, f.w.to, 1)
+                add(b, &f, tile);
+            finish(b, &f);
+        }
+    }
+}
+
+static void run(sett_build *b, const decode_parts *x)
+{
+    enum { LOADS = 40, WEIGHS = 136, SUMS = 168 }; /* registers */
+    sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, GROUP / WARP);
+    sett_if (b, sett_gt(group, SUM_GROUPS)) {
+        sett_setmaxregister_decrease(b, LOADS);
+        sett_if (b, sett_eq(warp, (SUM_GROUPS + 1) * GROUP / WARP))
+            sett_if (b, sett_elect_one(b))
+                sett__decode_produce(b, x);
+    }
+    sett_else (b) {
+        sett_if (b, sett_eq(group, SUM_GROUPS)) {
+            sett_setmaxregister_increase(b, WEIGHS);
+            weigh_all(b, x);
+        }
+        sett_else (b) {
+            sett_setmaxregister_increase(b, SUMS);
+            sum_all(b, x, group);
+        }
+    }
+}
+
+void sett_attention_mla(sett_build *b, const void *user)
+{
+    static const decode_kind kind = {MORE, THREADS, places, load, run};
+    sett_attention_mla_options o;
+    if (!sett__kernel_options(b, &sett__attention_mla, user, &o))
+        return;
+    const sett_attention_decode_options decode = decode_of(&o);
+    sett__decode_body(SETT_HERE, b, &decode, &kind, NULL);
+}
+
+sett_status sett_attention_mla_workspace(const sett_attention_mla_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
+{
+    sett_attention_mla_options o = {0};
+    *partial = *left = 0;
+    if (user && user->size <= sizeof o)
+        memcpy(&o, user, user->size);
+    const sett_status s = sett_kernels_choose(sett_attention_mla, user ? (void *)&o : NULL, NULL, err);
+    const sett_attention_decode_options decode = decode_of(&o);
+    return s ? s : sett__decode_workspace(&decode, "sett_attention_mla_workspace", (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
+}
+
+#define P(member_) SETT_FAMILY_PARAM(sett_attention_mla_options, member_)
+#define TUNED(member_) TUNING_PARAM(sett_attention_mla_options, member_)
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(exact), P(lengths), P(page), P(causal), P(window), P(sinks), P(lse), TUNED(split), TUNED(keys), TUNED(stages), TUNED(blocks)};
+FAMILY_OF(attention_mla, params_of, .only = "sm_90a");
