@@ -320,12 +320,15 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, const decode_kind *kind)
+void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decode_options *o, const decode_kind *kind, const sett_attention_functions *given)
 {
-    static const sett_attention_functions none = {.size = sizeof none};
+    static const char call[] = "sett_attention_decode_with";
     sett_tensor *operand[3];
     decode_parts x = {.o = o, .kind = kind, .all = options_of(o, o->tuning.keys), .mine = options_of(o, o->tuning.keys / (kind->latent ? 1 : decode_parts_of(o)))};
-    x.t = (attention_parts){.o = &x.all, .own = &none, .source = o->page ? &sett__attention_paged : o->lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
+    const sett_attention_functions *own = sett__attention_own(site, b, call, given, &x.all);
+    if (!own)
+        return;
+    x.t = (attention_parts){.o = &x.all, .own = own, .site = site, .call = call, .packs = true, .source = o->page ? &sett__attention_paged : o->lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
     params(b, &x, operand);
     x.group = sett_make_fast_divmod(b, x.t.group);
     x.rows = sett_mul(x.t.M, x.t.group);
@@ -366,12 +369,17 @@ static void run(sett_build *b, const decode_parts *x)
     }
 }
 
-void sett_attention_decode(sett_build *b, const void *user)
+void sett_attention_decode_with_at(sett_site site, sett_build *b, const sett_attention_decode_options *user, const sett_attention_functions *functions)
 {
     static const decode_kind kind = {.places = places, .load = load, .run = run};
     sett_attention_decode_options o;
     if (sett__kernel_options(b, &sett__attention_decode, user, &o))
-        sett__decode_body(b, &o, &kind);
+        sett__decode_body(site, b, &o, &kind, functions);
+}
+
+void sett_attention_decode(sett_build *b, const void *user)
+{
+    sett_attention_decode_with(b, user, NULL);
 }
 
 static sett_status too_few(sett_error *err, const char *call, const char *name, int is, const char *what)

@@ -94,7 +94,7 @@ static inline sett_dtype decode_multiplied(const sett_attention_decode_options *
 }
 
 /* ---- attention_decode.c ---- */
-void sett__decode_body(sett_build *, const sett_attention_decode_options *settled, const decode_kind *);
+void sett__decode_body(sett_site, sett_build *, const sett_attention_decode_options *settled, const decode_kind *, const sett_attention_functions *or_null);
 /* What the thread does that loads. */
 void sett__decode_produce(sett_build *, const decode_parts *);
 /* The next split, of a warp; false, of the kernel: there is none. */

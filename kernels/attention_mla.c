@@ -334,7 +334,7 @@ void sett_attention_mla(sett_build *b, const void *user)
     if (!sett__kernel_options(b, &sett__attention_mla, user, &o))
         return;
     const sett_attention_decode_options decode = decode_of(&o);
-    sett__decode_body(b, &decode, &kind);
+    sett__decode_body(SETT_HERE, b, &decode, &kind, NULL);
 }
 
 sett_status sett_attention_mla_workspace(const sett_attention_mla_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)

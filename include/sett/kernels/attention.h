@@ -216,7 +216,8 @@ typedef struct sett_attention_keys {
  *         sett_attention_with(b, options, &f);
  *     }
  *
- * With .group .head is that of each element, of the shape of query, and of .bounds the first of the group.
+ * With .group, and of sett_attention_decode, rows are of several heads: .head is NULL of bounds, which are
+ * those of all heads, and of the shape of query for the others.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
@@ -241,6 +242,11 @@ SETT_API void sett_attention_with_at(
     sett_site, sett_build *, const sett_attention_options *, const sett_attention_functions *);
 #define sett_attention_with(b, options, ...) /* functions, which may be a compound literal */ \
     sett_attention_with_at(SETT_HERE, b, options, __VA_ARGS__)
+/* The same of sett_attention_decode. */
+SETT_API void sett_attention_decode_with_at(
+    sett_site, sett_build *, const sett_attention_decode_options *, const sett_attention_functions *);
+#define sett_attention_decode_with(b, options, ...) \
+    sett_attention_decode_with_at(SETT_HERE, b, options, __VA_ARGS__)
 
 #ifdef __cplusplus
 }
