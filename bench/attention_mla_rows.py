@@ -24,20 +24,20 @@ SECONDS_BESIDES = 0.7
 # name: requests, heads, keys; must and goal: TFLOP/s, or of a read
 ROWS = {"h128": (64, 128, 4096, 400.0, 560.0), "h16": (64, 16, 4096, 0.55, 0.75)}
 # Other tunings, by name.
-TILES = {f"split {split}, {keys} keys, {stages} stages": {"split": split, "keys": keys, "stages": stages} for split, keys, stages in ((512, 64, 2), (2048, 64, 2), (1024, 32, 4), (1024, 32, 3), (4096, 64, 2))}
+TILES = {f"split {split}, {keys} keys, {stages} stages": {"split": split, "keys": keys, "stages": stages} for split, keys, stages in ((1024, 64, 2), (2048, 64, 2), (4096, 64, 2), (2048, 32, 4))}
 
 
 def cell(engine, name, tiles):
     requests, heads, keys = sized(engine, ROWS[name][:3], (2, ROWS[name][1], 200))
 
     def kernel(**more):
-        return engine.compile(sett.kernels.attention_mla, dtype="bf16", no_pdl=1, **more)
+        return engine.compile(sett.kernels.attention_mla, dtype="bf16", no_pdl=1, rows=min(heads, 64), **more)
 
     ours, paged, others = kernel(), kernel(page=PAGE), {other: kernel(**tuning) for other, tuning in TILES.items()} if tiles else {}
     reads = readers(engine, lambda s: s.k.view(-1).view(torch.float32))
     if isinstance(engine, Recorder):
         return None
-    partial, left = sett.kernels.attention_mla_workspace(requests, heads, 1, 1, -(-keys // PAGE) * PAGE, dtype="bf16", split=512)
+    partial, left = sett.kernels.attention_mla_workspace(requests, heads, 1, 1, -(-keys // PAGE) * PAGE, dtype="bf16", rows=min(heads, 64), split=1024)
     partial, left = torch.empty(partial, device=DEVICE), sett.view(torch.zeros(left, device=DEVICE, dtype=torch.int32), "u32")
 
     def make():

@@ -54,7 +54,9 @@ struct attention_parts {
     const sett_attention_options *o;
     const sett_attention_functions *own; /* never NULL */
     const attention_source *source;
-    sett_site site;                      /* of the caller's line */
+    sett_site site;                      /* of the caller's line, and what it called */
+    const char *call;
+    bool packs;                          /* heads of a query are rows of one tile: bounds are of all of them */
     sett_tensor *q, *out;                /* shared memory: (rows,d), (rows,dv); out may lie where q does */
     bool own_out;                        /* it does not */
     sett_tma *tq, *to;
@@ -124,6 +126,8 @@ void sett__attention_arch(choice *, int *arch, const char *option, sett_dtype t)
 /* What the table of devices says of a target, or of sm_80 where that is older. */
 const device *sett__attention_device(int sm);
 int sett__attention_blocks(const device *); /* that stay */
+/* And of functions of the caller's, or NULL, beside options that they are in place of: what there is of them. NULL: the build has failed. */
+const sett_attention_functions *sett__attention_own(sett_site, sett_build *, const char *call, const sett_attention_functions *, const sett_attention_options *);
 /* The parameters of masks and scores, in their order. */
 void sett__attention_mask_params(sett_build *, attention_parts *);
 /* The keys that a query sees, within 0 and N; first NULL: 0 for every query. */

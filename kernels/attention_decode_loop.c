@@ -97,28 +97,32 @@ static void leave(sett_build *b, const warp *f)
         }
 }
 
-/* Of one split. */
+/* Of one unit. */
 static void consume(sett_build *b, warp *f)
 {
     const decode_parts *x = f->x;
     const decode_work *w = f->w;
+    const int tiles = x->o->tuning.split / x->o->tuning.keys;
     f->base.of = (attention_work){.row = sett_add(w->row, f->base.row), .head = sett_mul(w->head, x->group.divisor), .request = w->request, .rows = x->t.M, .keys = w->keys};
     f->base.k_scale = x->k_scale ? sett_at(x->k_scale, w->head) : NULL;
-    sett_fill(f->base.o, 0.0), sett_fill(f->base.sum, 0.0), sett_fill(f->base.max, -INFINITY);
     sett_consumer_wait(f->queries);
     sett__warp_begin(&f->base, query_of(f));
     if (f->base.keeps_query)
         sett_consumer_release(f->queries);
     sett__attention_scores_begin(b, &f->base.scores);
-    sett_for (b, i, w->from, w->to, 1)
-        tile(b, f, i);
+    sett_for (b, i, 0, decode_n_splits(x, w), 1) {
+        sett_val *begin = sett_mul(sett_add(decode_first_split(x, w), i), tiles);
+        sett_fill(f->base.o, 0.0), sett_fill(f->base.sum, 0.0), sett_fill(f->base.max, -INFINITY);
+        sett_for (b, number, sett_max(begin, w->from), sett_min(sett_add(begin, tiles), w->to), 1)
+            tile(b, f, number);
+        sett_producer_acquire(f->put);
+        leave(b, f);
+        sett_producer_commit(f->put);
+        sett_pipeline_advance(f->put);
+    }
     if (!f->base.keeps_query)
         sett_consumer_release(f->queries);
     sett_pipeline_advance(f->queries);
-    sett_producer_acquire(f->put);
-    leave(b, f);
-    sett_producer_commit(f->put);
-    sett_pipeline_advance(f->put);
 }
 
 /* Long rows would take the registers that the rest needs, as those that stay over an exact tanh, and those of many rows, whose warps are more

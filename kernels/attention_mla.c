@@ -6,14 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 512, MORE = 64, ROWS = 64, SUM_GROUPS = 2, SUM_COLUMNS = COLUMNS / SUM_GROUPS, SUM_N = 128 /* of an instruction: ptxas has no room for 256 where a block has 512 threads */, THREADS = (SUM_GROUPS + 2) * GROUP };
-enum { MOST_KEYS = 64, SPLIT = 1024 };
-enum { BARRIER_WEIGH = 2, BARRIER_CLEAR = 3 /* and 4 */ };
+enum { COLUMNS = 512, MORE = 64, ROWS = 64, SUM_GROUPS = 2, SUM_COLUMNS = COLUMNS / SUM_GROUPS, SUM_N = 128 /* of an instruction: ptxas has no room for 256 where a block has 512 threads */, THREADS = (SUM_GROUPS + 2) * GROUP, QUERY_WARPS = GROUP / WARP - 1 };
+enum { MOST_KEYS = 64, SPLIT = 1024, LONG_SPLIT = 2048 /* of full tiles: what a split ends with takes as long as many keys */ };
 
 /* ---- rules ------------------------------------------------------------------------------------------------------ */
 static sett_attention_decode_options decode_of(const sett_attention_mla_options *o)
 {
-    return (sett_attention_decode_options){.size = sizeof(sett_attention_decode_options), .dtype = o->dtype, .no_pdl = o->no_pdl, .d = COLUMNS, .exact = o->exact, .rows = ROWS, .kv = o->dtype, .lengths = o->lengths, .page = o->page, .causal = o->causal,
+    return (sett_attention_decode_options){.size = sizeof(sett_attention_decode_options), .dtype = o->dtype, .no_pdl = o->no_pdl, .d = COLUMNS, .exact = o->exact, .rows = o->rows, .kv = o->dtype, .lengths = o->lengths, .page = o->page, .causal = o->causal,
         .window = o->window, .sinks = o->sinks, .lse = o->lse, .scale = 1, .tuning = {.split = o->tuning.split, .keys = o->tuning.keys, .stages = o->tuning.stages, .warps = SUM_GROUPS * GROUP / WARP, .blocks = o->tuning.blocks}};
 }
 
@@ -28,8 +27,11 @@ static void settle(void *options, choice *c)
         sett__in_range(c, flags[i].name, flags[i].is, 0, 1);
     sett__attention_check(c, o->page, false, false);
     o->lengths |= o->page != 0;
+    sett__either(&o->rows, ROWS);
+    if (o->rows != 16 && o->rows != 32 && o->rows != ROWS)
+        REFUSE(c, ".rows is %d: 16, 32 or 64", o->rows);
     sett__either(&tune->keys, o->exact ? MOST_KEYS / 2 /* its exponents take registers */ : MOST_KEYS);
-    sett__either(&tune->split, SPLIT);
+    sett__either(&tune->split, o->rows < ROWS ? SPLIT : LONG_SPLIT);
     sett__either(&tune->blocks, sett__device_of(90)->multiprocessors);
     if (tune->keys != MOST_KEYS && tune->keys != MOST_KEYS / 2)
         REFUSE(c, ".keys is %d: 32 or 64", tune->keys);
@@ -57,7 +59,8 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     x->keys = sett_pipeline_tma_async(b, .stages = SUM_GROUPS * o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[0].map) * boxes, .consumers = SETT_WARP_GROUPS(2) /* that has S, and one that sums */, .defer_sync = true);
     x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
     x->weighed = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS((SUM_GROUPS + 1) * GROUP / WARP), .defer_sync = true);
+    x->queries = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(QUERY_WARPS), .consumers = SETT_WARPS(GROUP / WARP) /* which no product brings together where there is no key */, .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(THREADS / WARP - 1), .defer_sync = true);
 }
 
 static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *keys, sett_pipeline_state *more)
@@ -77,6 +80,33 @@ static sett_val *row_of(sett_val *thread, int i)
     return sett_add(sett_add(sett_mul(sett_floordiv(thread, WARP), WARP_ROWS), sett_floordiv(sett_mod(thread, WARP), 4)), 8 * i);
 }
 
+/* ---- queries ------------------------------------------------------------------------------------------------------ */
+/* By the warps beside the one that loads K. Rows behind the last one are left as they are: no result is of them. */
+static void load_queries(sett_build *b, const decode_parts *x)
+{
+    enum { PART = 8, PARTS = (COLUMNS + MORE) / PART };
+    decode_work w;
+    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->queries);
+    sett_tensor *more = sett_var(b, SETT_I32, 1);
+    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
+        sett_val *is_work = sett__decode_take(x, work, &w);
+        sett_set(more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work) {
+            sett_producer_acquire(put);
+            sett_for (b, i, sett_sub(sett_thread_idx(b, 0), THREADS - QUERY_WARPS * WARP), sett_mul(sett_min(sett_sub(x->rows, w.row), x->o->rows), PARTS), QUERY_WARPS * WARP) {
+                sett_val *row = sett_floordiv(i, PARTS), *part = sett_mod(i, PARTS);
+                const sett_quot_rem at = sett_divmod(sett_add(w.row, row), x->group);
+                sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(w.head, x->group.divisor), at.remainder), w.request);
+                sett_cp_async(sett_local_tile(from, T1(PART), T1(part)), sett_composition(sett_local_tile(x->t.q, T(1, PART), T(row, part)), sett_make_layout(b, PART)));
+            }
+            sett_cp_async_wait_all(b);
+            sett_fence_view_async_shared(b);
+            sett_producer_commit(put);
+            sett_pipeline_advance(put);
+        }
+    }
+}
+
 /* ---- weights ------------------------------------------------------------------------------------------------------ */
 typedef struct weigh {
     const decode_parts *x;
@@ -86,28 +116,17 @@ typedef struct weigh {
     sett_val *thread;
     sett_tiled_mma *qk;
     sett_tensor *s, *max, *sum; /* registers; max in the unit of scores */
-    sett_pipeline_state *keys, *read, *more, *put; /* read: of keys, whose products have ended */
+    sett_pipeline_state *keys, *read, *more, *query, *put; /* read: of keys, whose products have ended */
 } weigh;
 
-/* Rows behind the last one are left as they are: no result is of them. */
-static void load_query(sett_build *b, const weigh *f)
+/* V, (columns,keys), of a half of K. */
+static sett_tensor *across(const decode_parts *x, sett_pipeline_state *half)
 {
-    enum { PART = 8, PARTS = (COLUMNS + MORE) / PART };
-    const decode_parts *x = f->x;
-    sett_barrier(b, BARRIER_WEIGH, GROUP); /* all have read the rows before */
-    sett_for (b, i, f->thread, sett_mul(sett_min(sett_sub(x->rows, f->w.row), ROWS), PARTS), GROUP) {
-        sett_val *row = sett_floordiv(i, PARTS), *part = sett_mod(i, PARTS);
-        const sett_quot_rem at = sett_divmod(sett_add(f->w.row, row), x->group);
-        sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(f->w.head, x->group.divisor), at.remainder), f->w.request);
-        sett_cp_async(sett_local_tile(from, T1(PART), T1(part)), sett_composition(sett_local_tile(x->t.q, T(1, PART), T(row, part)), sett_make_layout(b, PART)));
-    }
-    sett_cp_async_wait_all(b);
-    sett_fence_view_async_shared(b);
-    sett_barrier(b, BARRIER_WEIGH, GROUP);
+    return sett_select(sett_slice(x->part[0].ring, ALL, ALL, sett_pipeline_stage(half)), 1, 0);
 }
 
-/* Of each part of K as it comes. */
-static void multiply(sett_build *b, const weigh *f)
+/* Of each part of K as it comes. Then no product reads what lies behind the last key, until those of V do. */
+static void multiply(sett_build *b, const weigh *f, sett_val *tile)
 {
     const decode_parts *x = f->x;
     sett_thr_mma *mine = sett_get_slice(f->qk, f->thread);
@@ -122,7 +141,11 @@ static void multiply(sett_build *b, const weigh *f)
     }
     sett_mma_commit(b);
     sett_mma_wait(b, 0);
-    next(f->read), next(f->read), next(f->more);
+    for (int i = 0; i < SUM_GROUPS; i++) {
+        sett__attention_clear(b, &x->t, across(x, f->read), SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, x->o->tuning.keys)), f->thread, GROUP, NULL);
+        next(f->read);
+    }
+    next(f->more);
 }
 
 /* Two numbers of each row, for those that sum. */
@@ -155,12 +178,17 @@ static void weigh_split(sett_build *b, weigh *f)
 {
     f->of = (attention_work){.row = f->w.row, .head = sett_mul(f->w.head, f->x->group.divisor), .request = f->w.request, .rows = f->x->t.M, .keys = f->w.keys};
     sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
-    load_query(b, f);
     sett__attention_scores_begin(b, &f->scores);
+    sett_consumer_wait(f->query);
     sett_for (b, tile, f->w.from, f->w.to, 1) {
-        multiply(b, f);
+        multiply(b, f, tile);
+        sett_if (b, sett_eq(tile, sett_sub(f->w.to, 1))) /* the next rows may come */
+            sett_consumer_release(f->query);
         softmax(b, f, sett__attention_score(b, &f->scores, sett_load(f->s), tile, true));
     }
+    sett_if (b, sett_ge(f->w.from, f->w.to))
+        sett_consumer_release(f->query);
+    sett_pipeline_advance(f->query);
     sett_producer_acquire(f->put);
     tell(b, f, (sett_val *const[]){sett_load(f->max), sett_warp_reduce(sett_load(f->sum), SETT_ADD, 4)});
     sett_producer_commit(f->put);
@@ -178,7 +206,7 @@ static void weigh_all(sett_build *b, const decode_parts *x)
     f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1), f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
     f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
-    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.put = sett_pipeline_producer_state(x->weighed);
+    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->weighed);
     sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -204,16 +232,13 @@ static sett_val *told(const sums *f, int row, int which)
     return sett_at(f->x->told, row_of(f->thread, row), which);
 }
 
-static void add(sett_build *b, const sums *f, sett_val *tile)
+static void add(sett_build *b, const sums *f)
 {
     const decode_parts *x = f->x;
-    const int keys = x->o->tuning.keys;
     sett_thr_mma *mine = sett_get_slice(f->pv, f->thread);
-    sett_tensor *v = sett_select(sett_slice(x->part[0].ring, ALL, ALL, sett_pipeline_stage(f->keys)), 1, 0);
     sett_tensor *fp = sett_make_fragment_A(f->pv, sett_partition_A(mine, sett_slice(x->p, ALL, ALL, 0)));
-    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(mine, v));
+    sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(mine, across(x, f->keys)));
     sett_consumer_wait(f->keys), sett_consumer_wait(f->get);
-    sett__attention_clear(b, &x->t, v, SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, keys)), f->thread, GROUP, sett_add(f->group, BARRIER_CLEAR));
     for (int i = 0; i < 2; i++)
         sett_set(f->fade, told(f, i, 0), i);
     sett_if (b, sett_vote_any_sync(sett_or(sett_ne(sett_at(f->fade, 0), 1.0), sett_ne(sett_at(f->fade, 1), 1.0))))
@@ -231,11 +256,13 @@ static void add(sett_build *b, const sums *f, sett_val *tile)
 static void finish(sett_build *b, const sums *f)
 {
     const decode_parts *x = f->x;
+    sett_val *thread = sett_shuffle_sync(f->thread, sett_lane_idx(b), WARP); /* the same: what follows from it takes no registers before */
     sett_consumer_wait(f->get);
     for (int i = 0; i < 2; i++) {
-        const decode_place at = {row_of(f->thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(f->thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
+        const decode_place at = {row_of(thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N)), NULL};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
-        sett_if (b, sett_lt(sett_add(f->w.row, at.row), x->rows))
+        sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
+        sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
             sett__decode_store_part(b, x, f->w.slot, &at, &of);
     }
     next(f->get);
@@ -261,7 +288,7 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
         sett_if (b, is_work) {
             sett_fill(f.o, 0.0);
             sett_for (b, tile, f.w.from, f.w.to, 1)
-                add(b, &f, tile);
+                add(b, &f);
             finish(b, &f);
         }
     }
@@ -269,17 +296,19 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
 
 static void run(sett_build *b, const decode_parts *x)
 {
-    enum { LOADS = 40, WEIGHS = 136, SUMS = 168 }; /* registers */
+    enum { LOADS = 56, WEIGHS = 104, SUMS = 176 }; /* registers */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, GROUP / WARP);
     sett_if (b, sett_gt(group, SUM_GROUPS)) {
         sett_setmaxregister_decrease(b, LOADS);
         sett_if (b, sett_eq(warp, (SUM_GROUPS + 1) * GROUP / WARP))
             sett_if (b, sett_elect_one(b))
                 sett__decode_produce(b, x);
+        sett_if (b, sett_gt(warp, (SUM_GROUPS + 1) * GROUP / WARP))
+            load_queries(b, x);
     }
     sett_else (b) {
         sett_if (b, sett_eq(group, SUM_GROUPS)) {
-            sett_setmaxregister_increase(b, WEIGHS);
+            sett_setmaxregister_decrease(b, WEIGHS);
             weigh_all(b, x);
         }
         sett_else (b) {
@@ -296,7 +325,7 @@ void sett_attention_mla(sett_build *b, const void *user)
     if (!sett__kernel_options(b, &sett__attention_mla, user, &o))
         return;
     const sett_attention_decode_options decode = decode_of(&o);
-    sett__decode_body(b, &decode, &kind);
+    sett__decode_body(SETT_HERE, b, &decode, &kind, NULL);
 }
 
 sett_status sett_attention_mla_workspace(const sett_attention_mla_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
@@ -312,5 +341,5 @@ sett_status sett_attention_mla_workspace(const sett_attention_mla_options *user,
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_mla_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_attention_mla_options, member_)
-static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(exact), P(lengths), P(page), P(causal), P(window), P(sinks), P(lse), TUNED(split), TUNED(keys), TUNED(stages), TUNED(blocks)};
+static const sett_family_param params_of[] = {P(dtype), P(no_pdl), P(exact), P(rows), P(lengths), P(page), P(causal), P(window), P(sinks), P(lse), TUNED(split), TUNED(keys), TUNED(stages), TUNED(blocks)};
 FAMILY_OF(attention_mla, params_of, .only = "sm_90a");
