@@ -261,7 +261,7 @@ static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
     static const int two[] = {40, 232}, busy[] = {56, 224}, busier[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && t->o->dv > 128 ? busier : is_f8(t->o) || (t->o->ragged && t->o->page) ? busy : two; /* of one group there are enough */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && t->o->dv > 128 ? busier : is_f8(t->o) || t->o->page ? busy : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

@@ -308,9 +308,12 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
             const decode_work w = work_at(b, x, &at);
             step(x, &at);
             tell(x, work, &w);
-            const attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
-            sett_for (b, tile, w.from, w.to, 1)
+            attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
+            sett_for (b, tile, w.from, w.to, 1) {
+                if (x->t.source->look)
+                    x->t.source->look(&x->t, &of, tile);
                 x->kind->load(b, x, &of, tile, keys, more_keys);
+            }
         }
         sett_else (b) {
             tell(x, work, NULL);

@@ -34,7 +34,7 @@ static void load_in_order(sett_build *b, const attention_parts *t, const attenti
     sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(tile), x->first), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
-const attention_source sett__attention_in_order = {no_params, same_keys, NULL, load_in_order};
+const attention_source sett__attention_in_order = {no_params, same_keys, NULL, NULL, load_in_order};
 
 static void offset_params(sett_build *b, attention_parts *t)
 {
@@ -60,7 +60,7 @@ static void load_ragged(sett_build *b, const attention_parts *t, const attention
     sett_tma_load(x->map, keys_at(x, rows, t->o->tuning.keys, SETT_A(0), x->first), stage_of(x, to), sett_pipeline_barrier(to));
 }
 
-const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, load_ragged};
+const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, NULL, load_ragged};
 
 static void length_params(sett_build *b, attention_parts *t)
 {
@@ -79,36 +79,44 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
     return sett_at(t->lengths, request);
 }
 
-const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, load_in_order};
+const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, NULL, load_in_order};
 
-/* Box i of a tile, which lies in one page. */
-static void load_box(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *number, sett_val *i, sett_pipeline_state *to)
+/* The first key of box i. */
+static sett_val *key_of_box(const attention_parts *t, sett_val *tile, int i)
 {
-    const int page = t->o->page, box = sett__attention_box(t->o);
-    sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
-    sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
-    sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box)), x->first), keys_at(x, stage_of(x, to), box, SETT_A(i), 0), sett_pipeline_barrier(to));
+    return sett_add(sett_mul(tile, t->o->tuning.keys), i * sett__attention_box(t->o));
 }
 
-/* Boxes behind the last key are not loaded, nor is their place in the table read. Some places are read at once, before the first box waits. */
-static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+static int boxes_of(const attention_parts *t)
 {
-    const int keys = t->o->tuning.keys, box = sett__attention_box(t->o), all = keys / box, together = all < TOGETHER ? all : TOGETHER;
-    sett_val *begin = sett_mul(tile, keys), *inside = sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), keys), box - 1), box);
+    return t->o->tuning.keys / sett__attention_box(t->o);
+}
+
+/* Behind the last key the table is not read, nor are boxes loaded. */
+static void look_up_pages(const attention_parts *t, attention_work *w, sett_val *tile)
+{
     sett_tensor *table = sett_slice(t->table, w->request, ALL);
-    sett_for (b, from, 0, inside, together) {
-        sett_val *first[TOGETHER], *number[TOGETHER], *i[TOGETHER];
-        for (int j = 0; j < together; j++) {
-            i[j] = sett_add(from, j), first[j] = sett_add(begin, sett_mul(i[j], box));
-            number[j] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first[j], t->o->page))), .pred = sett_lt(i[j], inside)), 0);
-        }
-        for (int j = 0; j < together; j++)
-            sett_if (b, sett_lt(i[j], inside))
-                load_box(b, t, x, w, first[j], number[j], i[j], to);
+    for (int i = 0; i < boxes_of(t); i++) {
+        sett_val *first = key_of_box(t, tile, i);
+        w->page[i] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first, t->o->page))), .pred = sett_lt(first, w->keys)), 0);
     }
 }
 
-const attention_source sett__attention_paged = {page_params, keys_told, NULL, load_paged};
+/* Each box lies in one page. */
+static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
+{
+    const int page = t->o->page, box = sett__attention_box(t->o);
+    for (int i = 0; i < boxes_of(t); i++) {
+        sett_val *first = key_of_box(t, tile, i), *number = w->page[i];
+        sett_if (b, sett_lt(first, w->keys)) {
+            sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
+            sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
+            sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box)), x->first), keys_at(x, stage_of(x, to), box, SETT_A(i), 0), sett_pipeline_barrier(to));
+        }
+    }
+}
+
+const attention_source sett__attention_paged = {page_params, keys_told, NULL, look_up_pages, load_paged};
 
 /* The largest that fills pages and tiles alike. */
 int sett__attention_box(const sett_attention_options *o)
@@ -342,6 +350,8 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
             tell(b, t, work, &w);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
                 sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
+                if (t->source->look)
+                    t->source->look(t, &w, tile);
                 sett__attention_load(b, t, &t->k, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
                     load_query(t, &w, query);
