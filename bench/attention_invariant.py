@@ -68,8 +68,7 @@ def others(drawn, rng):
     for way in WAYS[family]:
         dense, uneven = not way.get("page") and not way.get("lengths") and not way.get("ragged"), way.get("ragged") or family == "attention_decode"
         for r in every:
-            if drawn.keys[r] or not dense:
-                yield way, [r], 0, drawn.rows[r]
+            yield way, [r], 0, drawn.rows[r]
         if uneven and not dense:
             yield way, every[::-1], 0, None
             yield way, rng.sample(every, 2), 0, None

@@ -35,7 +35,7 @@ PREFILL = (
     ({"dtype": "bf16", "d": 64}, {"dtype": "f16", "d": 96}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 128}, {"dtype": "bf16", "d": 192, "dv": 128},
         {"dtype": "f16", "d": 192}, {"dtype": "bf16", "d": 256}, {"dtype": E4, "d": 64}, {"dtype": E4, "d": 128, "scaled": 1, "out": "f16"}, {"dtype": E4, "d": 256, "scaled": 1}),
     ({}, {"ragged": 1}, {"page": 16}, {"page": 64}, {"ragged": 1, "page": 16}, {"ragged": 1, "page": 48}, {"ragged": 1, "page": 256}),
-    MASKS, SCORES, ({}, {"dynamic": 1}, {"blocks": 3}, {"dynamic": 1, "blocks": 3, "rows": 64}), ({}, {"exact": 1}), ({}, {"lse": 1}), ({}, {"sinks": 1}), ({}, {"scale": 1}))
+    MASKS, SCORES, ({}, {"dynamic": 1}, {"blocks": 3}, {"dynamic": 1, "blocks": 3, "rows": 64}), ({}, {"group": 2}, {"group": 8}), ({}, {"exact": 1}), ({}, {"lse": 1}), ({}, {"sinks": 1}), ({}, {"scale": 1}))
 DECODE = (
     ({"dtype": "bf16", "d": 64}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 128}, {"dtype": "f16", "d": 256}, {"dtype": "bf16", "d": 128, "kv": E4, "scaled": 1},
         {"dtype": "f16", "d": 64, "kv": E4}, {"dtype": "bf16", "d": 256, "kv": E4, "scaled": 1}),
@@ -123,7 +123,8 @@ def draw(seed, number, large):
 
     requests = 0 if not decode and rng.random() < 0.03 else extent(most_requests, most_requests)
     shared, group = rng.choice((1, 2, 3, 4) if large else (1, 2)), rng.choice((1, 1, 2, 4, 8) if large or decode else (1, 2))
-    same_rows, same_keys = rows(), max(1, keys())
+    group = options.get("group", group)
+    same_rows, same_keys = rows(), keys()
     row_of = [rows() if uneven_rows else same_rows for _ in range(requests)]
     key_of = [keys() if uneven_keys else same_keys for _ in range(requests)]
     while requests > 1 and requests * shared * group * max(row_of) * max(key_of) > most_pairs:
@@ -160,6 +161,8 @@ class Rows:
 
     def get(self, of=None):
         """The same, with zeros for rows that a request does not have; or of `bits`."""
+        if 0 in self.shape:  # there may be places, of rows that no request has
+            return self.xp.full((len(self.outer), self.shape[1], self.outer.shape[1], self.shape[3]), 0.0)
         every = (self.array.get() if of is None else of)[self.outer, :, self.row]
         return self.xp.math.where(self.is_one[:, :, None, None], every, 0).swapaxes(1, 2)
 
@@ -184,7 +187,7 @@ class Case:
         total, flat_keys = drawn.spare + sum(drawn.rows) + drawn.spare, ragged and not pages
         of_rows, of_keys = self.place_of_rows(), self.place_of_pages() if pages else self.place_of_keys()
         outer, height = (1, total) if ragged else (requests, self.most_rows)
-        k_outer, k_height = (self.pool, o["page"]) if pages else (1, max(1, drawn.spare + sum(drawn.keys) + drawn.spare)) if ragged else (requests, self.most_keys + (drawn.spare if o.get("lengths") else 0))
+        k_outer, k_height = (self.pool, o["page"]) if pages else (1, drawn.spare + sum(drawn.keys) + drawn.spare) if ragged else (requests, max(drawn.keys, default=0) + (drawn.spare if o.get("lengths") else 0))
         self.q = Rows(xp, o["dtype"], (outer, drawn.heads, height, d), of_rows, rng, ragged)
         self.out = Rows(xp, out, (outer, drawn.heads, height, dv), of_rows, rng, ragged)
         self.lse = Rows(xp, "f32", (outer, drawn.heads, height, 1), of_rows, rng, ragged, True)
@@ -226,7 +229,7 @@ class Case:
         """Pages in random order; what the table has behind those of a request is no page."""
         d, page = self.drawn, self.drawn.options["page"]
         count = [-(-n // page) for n in d.keys]
-        self.pool, self.columns = sum(count) + 2, max([1, *count]) + self.rng.choice((0, 1, 5))
+        self.pool, self.columns = sum(count) + self.rng.choice((0, 2)), max([1, *count]) + self.rng.choice((0, 1, 5))
         free = list(range(self.pool))
         self.rng.shuffle(free)
         table = [[free.pop() if j < n else FAR for j in range(self.columns)] for n in count]
@@ -262,7 +265,7 @@ class Case:
         self.vector("NEXT", "i32", [0, 0])
         if d.family == "attention_decode":
             keys = self.columns * d.options["page"] if d.options.get("page") else self.k.shape[2]
-            partial, left = sett.kernels.attention_decode_workspace(requests, d.heads, d.shared, d.rows[0], keys, **d.options)
+            partial, left = sett.kernels.attention_decode_workspace(requests, d.heads, d.shared, d.rows[0], max(1, keys), **d.options)
             self.vectors["PARTIAL"] = Array(self.xp, "f32", (partial,), (1,))
             self.vector("LEFT", "i32", [0] * left)
 

@@ -263,24 +263,6 @@ def every(what, kinds, seed, numbers, draw, run, pack):
     sys.exit(wrong > 0)
 
 
-def compare(what, kinds, seed, numbers, draw, same_bits, pack):
-    """Small draws by the GPU and by the CPU engine. same_bits(devices, engines, drawn): the names of what differs."""
-    began, differ, tried = time.monotonic(), collections.Counter(), collections.Counter()
-    engines = sett.Engine(no_gpu=True, cache_dir=""), sealed(pack)
-    for i in numbers:
-        drawn = draw(seed, i, False)
-        names = same_bits((Device("cpu"), Device()), engines, drawn)
-        tried[i % len(kinds)] += 1
-        if names:
-            differ[i % len(kinds)] += 1
-            if differ[i % len(kinds)] == 1:
-                print(f"draw {i} of seed {seed}, {drawn}: {', '.join(names)} of the GPU has other bits", file=sys.stderr)
-    for i, n in differ.most_common():
-        print(f"  {n} of {tried[i]} differ: {kinds[i]}")
-    print(f"random: {len(numbers)} {what} of {len(tried)} kinds, seed {seed}, by the GPU and by the CPU engine, {time.monotonic() - began:.0f} s: the bits of {sum(differ.values())} differ")
-    sys.exit(bool(differ))
-
-
 def spills(kernels, all_of_them=False):
     """Says what each kernel spills; how many do. kernels: (what it is of, kernel)."""
     spilled = 0

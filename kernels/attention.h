@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 enum { NEXT_INTS = 2 /* of .dynamic: tiles that were asked for, of each list */ };
+enum { MOST_BOXES = 256 / 16 /* of a tile of keys, of a page each */ };
 enum { GROUP = 128 /* threads of a warp group */, GROUP_ROWS = 64, WARP = 32, WARP_ROWS = 16, WORK_STAGES = 2 };
 /* Named barriers: 1 to 3 are those of each warp group. */
 enum { BARRIER_GROUP = 1, BARRIER_TURN = 4 /* and 5 */, BARRIER_ALL = 6 };
@@ -21,6 +22,7 @@ typedef struct attention_work {
     sett_val *first_row;            /* of the request, among those of Q */
     sett_val *from, *whole_from, *whole_to, *to;
     sett_val *shared, *first_key;   /* of the warp that loads: the head of K and V; the request's first key among those of K */
+    sett_val *page[MOST_BOXES];     /* likewise, of the tile at hand: where its boxes are */
 } attention_work;
 enum { ATTENTION_WORK_INTS = offsetof(attention_work, shared) / sizeof(sett_val *) }; /* that are told */
 
@@ -45,6 +47,8 @@ typedef struct attention_source {
     sett_val *(*keys)(const attention_parts *, sett_val *request);
     /* The first of them, among all of K; NULL: it is asked for none. */
     sett_val *(*first_key)(const attention_parts *, sett_val *request);
+    /* What has to be read before a tile of keys is copied, in the work; NULL: nothing. It is read once, before one waits for a stage. */
+    void (*look)(const attention_parts *, attention_work *, sett_val *tile);
     /* (keys,columns), or (columns,keys), from the first of a request, or of a page of it. */
     sett_tensor *(*of)(const attention_operand *, const attention_work *, sett_val *page);
 } attention_source;

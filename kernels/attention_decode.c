@@ -311,9 +311,12 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
             const decode_work w = work_at(b, x, &at);
             step(b, x, &at);
             sett__attention_tell(b, &x->t, work, (sett_val *const *)&w, DECODE_WORK_INTS);
-            const attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
-            sett_for (b, tile, w.from, w.to, 1)
+            attention_work of = {.request = w.request, .shared = w.head, .keys = w.keys};
+            sett_for (b, tile, w.from, w.to, 1) {
+                if (x->t.source->look)
+                    x->t.source->look(&x->t, &of, tile);
                 x->kind->load(b, x, &of, tile, keys, more_keys);
+            }
         }
         sett_else (b) {
             sett__attention_tell(b, &x->t, work, NULL, DECODE_WORK_INTS);

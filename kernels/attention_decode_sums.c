@@ -5,7 +5,7 @@
 #include "attention_decode.h"
 #include <math.h>
 
-enum { WIDE = 4, MOST_AT_ONCE = 16 /* parts that are loaded together */ };
+enum { WIDE = 4, MOST_AT_ONCE = 12 /* parts that are loaded together */ };
 static const double LN_2 = 0.6931471805599453, LOG2_E = 1.4426950408889634;
 
 typedef decode_part part;
@@ -152,7 +152,7 @@ static part folded(sett_build *b, const decode_parts *x, const place *at, const 
 
 static part of_run(sett_build *b, const decode_parts *x, const place *at, const run *r)
 {
-    const int at_once = MOST_AT_ONCE / runs_of(x) / DECODE_FOLD;
+    const int at_once = runs_of(x) == 1 ? MOST_AT_ONCE / DECODE_FOLD : 1;
     sett_tensor *o = sett_make_rmem_tensor(b, SETT_F32, T(WIDE, runs_of(x))), *max = sett_var(b, SETT_F32, -INFINITY), *sum = sett_var(b, SETT_F32, 0.0), *at_k = sett_var(b, SETT_I32, 0);
     sett_fill(o, 0.0);
     sett_while (b, sett_lt(sett_at(at_k, 0), r->n)) {

@@ -2,7 +2,7 @@
 /* The warp that loads: which tile of queries comes next, and where its keys are. */
 #include "attention.h"
 
-enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a copy */, TOGETHER = 4 /* boxes */, ROWS = 16 /* that a warp copies at once; a page has whole ones */ };
+enum { L2_BYTES = 32 << 20 /* of K and V that blocks at work may share */, PART = 8 /* elements of a copy */, ROWS = 16 /* that a warp copies at once; a page has whole ones */ };
 
 /* ---- sources of keys ---------------------------------------------------------------------------------------- */
 /* A tile of so many keys, at number i, of (keys,columns), or (columns,keys); columns: of as many as there are, number 0 in shared memory. */
@@ -33,7 +33,7 @@ static sett_tensor *of_batch(const attention_operand *x, const attention_work *w
     return sett_slice(x->all, ALL, ALL, w->shared, w->request);
 }
 
-const attention_source sett__attention_in_order = {no_params, same_keys, NULL, of_batch};
+const attention_source sett__attention_in_order = {no_params, same_keys, NULL, NULL, of_batch};
 
 static void offset_params(sett_build *b, attention_parts *t)
 {
@@ -57,7 +57,7 @@ static sett_tensor *of_request(const attention_operand *x, const attention_work 
     return x->across ? sett_domain_offset(keys, 0, w->first_key) : sett_domain_offset(keys, w->first_key, 0);
 }
 
-const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, of_request};
+const attention_source sett__attention_ragged = {offset_params, keys_between, first_of, NULL, of_request};
 
 static void length_params(sett_build *b, attention_parts *t)
 {
@@ -76,14 +76,35 @@ static sett_val *keys_told(const attention_parts *t, sett_val *request)
     return sett_at(t->lengths, request);
 }
 
-const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, of_batch};
+const attention_source sett__attention_with_lengths = {length_params, keys_told, NULL, NULL, of_batch};
+
+/* The first key of box i. */
+static sett_val *key_of_box(const attention_parts *t, sett_val *tile, int i)
+{
+    return sett_add(sett_mul(tile, t->o->tuning.keys), i * sett__attention_box(t->o));
+}
+
+static int boxes_of(const attention_parts *t)
+{
+    return t->o->tuning.keys / sett__attention_box(t->o);
+}
+
+/* Behind the last key the table is not read, nor are boxes loaded. */
+static void look_up_pages(const attention_parts *t, attention_work *w, sett_val *tile)
+{
+    sett_tensor *table = sett_slice(t->table, w->request, ALL);
+    for (int i = 0; i < boxes_of(t); i++) {
+        sett_val *first = key_of_box(t, tile, i);
+        w->page[i] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first, t->o->page))), .pred = sett_lt(first, w->keys)), 0);
+    }
+}
 
 static sett_tensor *of_page(const attention_operand *x, const attention_work *w, sett_val *page)
 {
     return sett_slice(x->all, ALL, ALL, w->shared, page);
 }
 
-const attention_source sett__attention_paged = {page_params, keys_told, NULL, of_page};
+const attention_source sett__attention_paged = {page_params, keys_told, NULL, look_up_pages, of_page};
 
 /* The largest that fills pages and tiles alike. */
 int sett__attention_box(const sett_attention_options *o)
@@ -117,8 +138,6 @@ static void copy_rows(sett_build *b, const attention_parts *t, sett_tensor *from
 /* Piece i of a tile, n keys from `first` on, which lie in one page. */
 static void load_piece(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *page, sett_arg i, int n, sett_pipeline_state *to)
 {
-    if (page)
-        sett_assert(b, sett_or(sett_ge(first, w->keys), sett_and(sett_ge(page, 0), sett_lt(page, t->pool))), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), page, t->pool);
     sett_val *at = sett_floordiv(page ? sett_mod(first, t->o->page) : first, n);
     sett_tensor *from = keys_at(x, t->source->of(x, w, page), n, SETT_A(at), x->first), *piece = keys_at(x, stage_of(x, to), n, i, 0);
     if (by_tma(t->o))
@@ -127,27 +146,22 @@ static void load_piece(sett_build *b, const attention_parts *t, const attention_
         copy_rows(b, t, x->across ? sett_select(from, 1, 0) : from, x->across ? sett_select(piece, 1, 0) : piece, x->columns, sett_sub(w->keys, first));
 }
 
-/* Boxes behind the last key are not loaded, nor is a place in the table read there. Some places are read at once, before the first box waits. */
+/* Each box lies in one page, if there are such. */
 static void load_tile(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
 {
-    const bool tma = by_tma(t->o), paged = t->o->page;
-    const int keys = t->o->tuning.keys, n = tma ? sett__attention_box(t->o) : ROWS, all = keys / n, together = !tma ? 1 : all < TOGETHER ? all : TOGETHER;
-    sett_val *begin = sett_mul(tile, keys);
-    if (n == keys && !paged) {
-        load_piece(b, t, x, w, begin, NULL, SETT_A(0), n, to);
-        return;
-    }
-    const sett_arg pieces = tma ? SETT_A(sett_floordiv(sett_add(sett_min(sett_sub(w->keys, begin), keys), n - 1), n)) : SETT_A(all);
-    sett_for (b, from, 0, pieces, together) {
-        sett_val *first[TOGETHER], *page[TOGETHER] = {NULL}, *i[TOGETHER];
-        for (int j = 0; j < together; j++) {
-            i[j] = sett_add(from, j), first[j] = sett_add(begin, sett_mul(i[j], n));
-            if (paged)
-                page[j] = sett_element(sett_load(sett_local_tile(sett_slice(t->table, w->request, ALL), T1(1), T1(sett_floordiv(first[j], t->o->page))), .pred = sett_lt(first[j], w->keys)), 0);
-        }
-        for (int j = 0; j < together; j++)
-            sett_if (b, sett_lt(i[j], pieces))
-                load_piece(b, t, x, w, first[j], page[j], SETT_A(i[j]), n, to);
+    const int box = sett__attention_box(t->o), pieces = box / ROWS;
+    for (int i = 0; i < boxes_of(t); i++) {
+        sett_val *first = key_of_box(t, tile, i), *page = t->o->page ? w->page[i] : NULL;
+        if (page)
+            sett_assert(b, sett_or(sett_ge(first, w->keys), sett_and(sett_ge(page, 0), sett_lt(page, t->pool))), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), page, t->pool);
+        if (!by_tma(t->o))
+            sett_for (b, j, 0, pieces, 1)
+                load_piece(b, t, x, w, sett_add(first, sett_mul(j, ROWS)), page, SETT_A(sett_add(j, i * pieces)), ROWS, to);
+        else if (page)
+            sett_if (b, sett_lt(first, w->keys))
+                load_piece(b, t, x, w, first, page, SETT_A(i), box, to);
+        else
+            load_piece(b, t, x, w, first, NULL, SETT_A(i), box, to);
     }
 }
 
@@ -383,6 +397,8 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
             sett__attention_tell(b, t, work, (sett_val *const *)&w, ATTENTION_WORK_INTS);
             sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
                 sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
+                if (t->source->look)
+                    t->source->look(t, &w, tile);
                 sett__attention_load(b, t, (const attention_operand *const[]){&t->k}, 1, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
                     load_query(b, t, &w, query);
