@@ -32,7 +32,7 @@ PREFILL = (
     ({"dtype": "bf16", "d": 64}, {"dtype": "f16", "d": 96}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 128}, {"dtype": "bf16", "d": 192, "dv": 128},
         {"dtype": "f16", "d": 192}, {"dtype": "bf16", "d": 256}, {"dtype": E4, "d": 64}, {"dtype": E4, "d": 128, "scaled": 1, "out": "f16"}, {"dtype": E4, "d": 256, "scaled": 1}),
     ({}, {"ragged": 1}, {"page": 16}, {"page": 64}, {"ragged": 1, "page": 16}, {"ragged": 1, "page": 48}, {"ragged": 1, "page": 256}),
-    MASKS, SCORES, ({}, {"dynamic": 1}, {"blocks": 3}, {"dynamic": 1, "blocks": 3, "rows": 64}), ({}, {"exact": 1}), ({}, {"lse": 1}), ({}, {"sinks": 1}), ({}, {"scale": 1}))
+    MASKS, SCORES, ({}, {"dynamic": 1}, {"blocks": 3}, {"dynamic": 1, "blocks": 3, "rows": 64}), ({}, {"exact": 1}), ({}, {"lse": 1}), ({}, {"sinks": 1}), ({}, {"scale": 1}), ({}, {"group": 4}))
 DECODE = (
     ({"dtype": "bf16", "d": 64}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 128}, {"dtype": "f16", "d": 256}, {"dtype": "bf16", "d": 128, "kv": E4, "scaled": 1},
         {"dtype": "f16", "d": 64, "kv": E4}, {"dtype": "bf16", "d": 256, "kv": E4, "scaled": 1}),
@@ -120,6 +120,7 @@ def draw(seed, number, large):
 
     requests = 0 if not decode and rng.random() < 0.03 else extent(most_requests, most_requests)
     shared, group = rng.choice((1, 2, 3, 4) if large else (1, 2)), rng.choice((1, 1, 2, 4, 8) if large or decode else (1, 2))
+    group = options.get("group", group)
     same_rows, same_keys = rows(), max(1, keys())
     row_of = [rows() if uneven_rows else same_rows for _ in range(requests)]
     key_of = [keys() if uneven_keys else same_keys for _ in range(requests)]

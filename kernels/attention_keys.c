@@ -92,26 +92,32 @@ static int boxes_of(const attention_parts *t)
     return t->o->tuning.keys / sett__attention_box(t->o);
 }
 
-/* Behind the last key the table is not read, nor are boxes loaded. */
+/* Boxes of a page. */
+static int boxes_of_page(const attention_parts *t)
+{
+    return t->o->page / sett__attention_box(t->o);
+}
+
+/* Which of all boxes of the pool each is. Behind the last key the table is not read, nor are boxes loaded. */
 static void look_up_pages(const attention_parts *t, attention_work *w, sett_val *tile)
 {
+    const int page = t->o->page;
     sett_tensor *table = sett_slice(t->table, w->request, ALL);
     for (int i = 0; i < boxes_of(t); i++) {
-        sett_val *first = key_of_box(t, tile, i);
-        w->page[i] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first, t->o->page))), .pred = sett_lt(first, w->keys)), 0);
+        sett_val *first = key_of_box(t, tile, i), *inside = sett_floordiv(sett_mod(first, page), sett__attention_box(t->o));
+        sett_val *number = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first, page))), .pred = sett_lt(first, w->keys)), 0);
+        w->box[i] = sett_add(sett_mul(number, boxes_of_page(t)), inside);
     }
 }
 
-/* Each box lies in one page. */
 static void load_paged(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *to)
 {
-    const int page = t->o->page, box = sett__attention_box(t->o);
     for (int i = 0; i < boxes_of(t); i++) {
-        sett_val *first = key_of_box(t, tile, i), *number = w->page[i];
+        sett_val *first = key_of_box(t, tile, i), *page = sett_floordiv(w->box[i], boxes_of_page(t)), *inside = sett_mod(w->box[i], boxes_of_page(t));
         sett_if (b, sett_lt(first, w->keys)) {
-            sett_assert(b, sett_and(sett_ge(number, 0), sett_lt(number, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, page), number, t->pool);
-            sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, number);
-            sett_tma_load(x->map, keys_at(x, rows, box, SETT_A(sett_floordiv(sett_mod(first, page), box)), x->first), keys_at(x, stage_of(x, to), box, SETT_A(i), 0), sett_pipeline_barrier(to));
+            sett_assert(b, sett_and(sett_ge(page, 0), sett_lt(page, t->pool)), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), page, t->pool);
+            sett_tensor *rows = sett_slice(sett_tma_tensor(x->map), ALL, ALL, w->shared, page);
+            sett_tma_load(x->map, keys_at(x, rows, sett__attention_box(t->o), SETT_A(inside), x->first), keys_at(x, stage_of(x, to), sett__attention_box(t->o), SETT_A(i), 0), sett_pipeline_barrier(to));
         }
     }
 }
