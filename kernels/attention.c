@@ -118,8 +118,9 @@ static void settle(void *options, choice *c)
         return;
     o->causal |= o->prefix;
     o->group = o->group > 1 ? o->group : 0;
-    sett__either(&o->tuning.rows, exact_cap ? (is_f8(o) || !by_tma(o) ? GROUP_ROWS : 2 * GROUP_ROWS) : x->rows);
-    sett__either(&o->tuning.keys, exact_cap && !by_tma(o) ? 16 : exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 80 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
+    const bool busy = x->rows > 2 * GROUP_ROWS && (o->page & (o->page - 1)); /* the thread that loads divides by .page, and has few registers beside three groups */
+    sett__either(&o->tuning.rows, exact_cap && (is_f8(o) || o->dv > 128 || !by_tma(o)) ? GROUP_ROWS : exact_cap || busy ? 2 * GROUP_ROWS : x->rows);
+    sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 || !by_tma(o) ? 16 : 32) : o->exact && x->keys == 112 ? 80 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
     choose_stages(o, x, d);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
     sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__attention_blocks(d));
@@ -285,8 +286,8 @@ static void run_warps(sett_build *b, const attention_parts *t)
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, busy[] = {56, 224}, busier[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && t->o->dv > 128 ? busier : is_f8(t->o) || (t->o->page && !(t->o->exact && t->o->softcap)) ? busy : two; /* of one group there are enough */
+    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : !is_f8(t->o) ? two : t->o->dv > 128 ? turning_wide : turning; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

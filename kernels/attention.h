@@ -22,7 +22,7 @@ typedef struct attention_work {
     sett_val *first_row;            /* of the request, among those of Q */
     sett_val *from, *whole_from, *whole_to, *to;
     sett_val *shared, *first_key;   /* of the warp that loads: the head of K and V; the request's first key among those of K */
-    sett_val *page[MOST_BOXES];     /* likewise, of the tile at hand: where its boxes are */
+    sett_val *box[MOST_BOXES];      /* likewise, of the tile at hand: which boxes of the pool it has */
 } attention_work;
 enum { ATTENTION_WORK_INTS = offsetof(attention_work, shared) / sizeof(sett_val *) }; /* that are told */
 

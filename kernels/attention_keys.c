@@ -89,13 +89,21 @@ static int boxes_of(const attention_parts *t)
     return t->o->tuning.keys / sett__attention_box(t->o);
 }
 
-/* Behind the last key the table is not read, nor are boxes loaded. */
+/* Boxes of a page. */
+static int boxes_of_page(const attention_parts *t)
+{
+    return t->o->page / sett__attention_box(t->o);
+}
+
+/* Which of all boxes of the pool each is. Behind the last key the table is not read, nor are boxes loaded. */
 static void look_up_pages(const attention_parts *t, attention_work *w, sett_val *tile)
 {
+    const int page = t->o->page;
     sett_tensor *table = sett_slice(t->table, w->request, ALL);
     for (int i = 0; i < boxes_of(t); i++) {
-        sett_val *first = key_of_box(t, tile, i);
-        w->page[i] = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first, t->o->page))), .pred = sett_lt(first, w->keys)), 0);
+        sett_val *first = key_of_box(t, tile, i), *inside = sett_floordiv(sett_mod(first, page), sett__attention_box(t->o));
+        sett_val *number = sett_element(sett_load(sett_local_tile(table, T1(1), T1(sett_floordiv(first, page))), .pred = sett_lt(first, w->keys)), 0);
+        w->box[i] = sett_add(sett_mul(number, boxes_of_page(t)), inside);
     }
 }
 
@@ -135,15 +143,14 @@ static void copy_rows(sett_build *b, const attention_parts *t, sett_tensor *from
     sett_copy(copy, sett_partition_S(mine, from), sett_partition_D(mine, to), .pred = in, .zfill = true);
 }
 
-/* Piece i of a tile, n keys from `first` on, which lie in one page. */
-static void load_piece(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *first, sett_val *page, sett_arg i, int n, sett_pipeline_state *to)
+/* A piece of n keys, number `at` of its page, or of all, to number i of a tile; inside: keys of the request from its first one on. */
+static void load_piece(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *page, sett_val *at, sett_arg i, int n, sett_val *inside, sett_pipeline_state *to)
 {
-    sett_val *at = sett_floordiv(page ? sett_mod(first, t->o->page) : first, n);
     sett_tensor *from = keys_at(x, t->source->of(x, w, page), n, SETT_A(at), x->first), *piece = keys_at(x, stage_of(x, to), n, i, 0);
     if (by_tma(t->o))
         sett_tma_load(x->map, from, piece, sett_pipeline_barrier(to));
     else
-        copy_rows(b, t, x->across ? sett_select(from, 1, 0) : from, x->across ? sett_select(piece, 1, 0) : piece, x->columns, sett_sub(w->keys, first));
+        copy_rows(b, t, x->across ? sett_select(from, 1, 0) : from, x->across ? sett_select(piece, 1, 0) : piece, x->columns, inside);
 }
 
 /* Each box lies in one page, if there are such. */
@@ -151,17 +158,20 @@ static void load_tile(sett_build *b, const attention_parts *t, const attention_o
 {
     const int box = sett__attention_box(t->o), pieces = box / ROWS;
     for (int i = 0; i < boxes_of(t); i++) {
-        sett_val *first = key_of_box(t, tile, i), *page = t->o->page ? w->page[i] : NULL;
-        if (page)
+        sett_val *first = key_of_box(t, tile, i), *inside = sett_sub(w->keys, first), *page = NULL, *at;
+        if (t->o->page) {
+            page = sett_floordiv(w->box[i], boxes_of_page(t)), at = sett_mod(w->box[i], boxes_of_page(t));
             sett_assert(b, sett_or(sett_ge(first, w->keys), sett_and(sett_ge(page, 0), sett_lt(page, t->pool))), "TABLE[{},{}] is {}, and there are {} pages", w->request, sett_floordiv(first, t->o->page), page, t->pool);
+        } else
+            at = sett_floordiv(first, box);
         if (!by_tma(t->o))
             sett_for (b, j, 0, pieces, 1)
-                load_piece(b, t, x, w, sett_add(first, sett_mul(j, ROWS)), page, SETT_A(sett_add(j, i * pieces)), ROWS, to);
+                load_piece(b, t, x, w, page, sett_add(sett_mul(at, pieces), j), SETT_A(sett_add(j, i * pieces)), ROWS, sett_sub(inside, sett_mul(j, ROWS)), to);
         else if (page)
-            sett_if (b, sett_lt(first, w->keys))
-                load_piece(b, t, x, w, first, page, SETT_A(i), box, to);
+            sett_if (b, sett_gt(inside, 0))
+                load_piece(b, t, x, w, page, at, SETT_A(i), box, inside, to);
         else
-            load_piece(b, t, x, w, first, NULL, SETT_A(i), box, to);
+            load_piece(b, t, x, w, NULL, at, SETT_A(i), box, inside, to);
     }
 }
 
