@@ -2,6 +2,7 @@
 """Row `mixed` of bench/attention.py: a step of a server, decodes and a chunk of a prompt, as one launch of sett_attention with .group, beside a launch of
 sett_attention_decode and one of sett_attention, without pages and with, by the protocol of product_cells.py. K and V lie by heads, (HK,TK,d)."""
 
+import functools
 import time
 import types
 
@@ -18,7 +19,8 @@ import sett
 
 ONE, TWO, PAGE = "one launch", "two launches", 16
 MUST, GOAL = 1.05, 0.90  # ONE / TWO in time
-OTHERS = ({"rows": 64}, {"rows": 64, "keys": 64, "stages": 4}, {"keys": 64, "stages": 4}, {"keys": 96, "stages": 2}, {"dynamic": 0})
+OTHERS = ({"stages": 2}, {"keys": 64}, {"keys": 96}, {"dynamic": 0})
+BLOCKS = (66, 132)  # of decodes alone by tiles of attention: what half of the blocks reach
 
 
 def make(requests, chunk, keys, heads, shared):
@@ -43,16 +45,22 @@ def ways(engine, others, requests, chunk, keys, heads, shared):
         return engine.compile(family, dtype="bf16", d=D, no_pdl=1, **more)
 
     table = {}
-    ones = [("", {})] + [(", " + " ".join(f"{k}={v}" for k, v in more.items()), more) for more in (OTHERS if others else ())]
+    ones = [("", {})] + [(", " + " ".join(f"{k}={v}" for k, v in more.items()), more) for more in ((*OTHERS, *({"blocks": n} for n in BLOCKS)) if others else ())]
     for title, more in ones:
         for page in (0, PAGE):
             kernel = compiled(sett.kernels.attention, **{"causal": 1, "ragged": 1, "group": HEADS // SHARED, "dynamic": 1, "page": page, **more})
 
-            def one(s, kernel=kernel, page=page, more=more):
-                of = (s.pool[0], s.pool[1], s.out.transpose(0, 1), s.queries, s.table, s.lengths) if page else (*s.both.view(2, shared, -1, D), s.out.transpose(0, 1), s.queries, s.offsets)
-                return kernel.prepare(s.q.transpose(0, 1), *of, *((s.next,) if more.get("dynamic", 1) else ()))
+            def one(s, kernel=kernel, page=page, more=more, first=0, last=requests + 1):
+                n, keys_of = last + 1, (s.table[first:last], s.lengths[first:last]) if page else (s.offsets[first:last + 1],)
+                of = s.pool if page else s.both.view(2, shared, -1, D)
+                return kernel.prepare(s.q.transpose(0, 1), of[0], of[1], s.out.transpose(0, 1), s.queries[first:n], *keys_of, *((s.next,) if more.get("dynamic", 1) else ()))
 
+            if "blocks" in more:
+                table[f"decodes alone by tiles{title}{', pages' if page else ''}"] = functools.partial(one, last=requests)
+                continue
             table[f"{ONE}{title}{', pages' if page else ''}"] = one
+            if others and not more:
+                table[f"chunk alone by tiles{', pages' if page else ''}"] = functools.partial(one, first=requests)
     for page in (0, PAGE):
         few, many = compiled(sett.kernels.attention_decode, page=page), compiled(sett.kernels.attention, causal=1, dynamic=1, page=page)
 

@@ -24,11 +24,23 @@ static size_t workspace(const void *settled)
     return ((const sett_attention_options *)settled)->dynamic ? NEXT_INTS * sizeof(int32_t) : 0;
 }
 
-enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
+enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */, MOST_STAGES = 8 };
 
-static int bytes_but_out(const sett_attention_options *o)
+static int stage_bytes(const sett_attention_options *o)
 {
-    return sett__bytes_of(o->dtype) * (o->tuning.rows * o->d + o->tuning.stages * o->tuning.keys * (o->d + o->dv * (1 + is_f8(o)))) + BARRIERS;
+    return sett__bytes_of(o->dtype) * o->tuning.keys * (o->d + o->dv * (1 + is_f8(o)));
+}
+
+static int out_bytes(const sett_attention_options *o)
+{
+    return sett__bytes_of(o->out) * o->tuning.rows * o->dv;
+}
+
+/* O may lie where Q was, if that is as large. */
+static int least_bytes(const sett_attention_options *o)
+{
+    const int query = sett__bytes_of(o->dtype) * o->tuning.rows * o->d;
+    return query + (out_bytes(o) > query ? out_bytes(o) : 0) + o->tuning.stages * stage_bytes(o) + BARRIERS;
 }
 
 static int most_bytes(void)
@@ -39,7 +51,7 @@ static int most_bytes(void)
 /* Has O a place of its own, so that the next Q comes while it is stored? */
 static bool has_own_out(const sett_attention_options *o)
 {
-    return bytes_but_out(o) + sett__bytes_of(o->out) * o->tuning.rows * o->dv <= most_bytes();
+    return is_f8(o) || least_bytes(o) + out_bytes(o) <= most_bytes();
 }
 
 /* Registers of a thread that multiplies: sums, S, P and what else there is. */
@@ -54,11 +66,18 @@ static void check_tile(const sett_attention_options *o, choice *c)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
         REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / step * step);
-    sett__in_range(c, "stages", tune->stages, 2, 8);
+    sett__in_range(c, "stages", tune->stages, 2, MOST_STAGES);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
-    const bool too_many = bytes_but_out(o) > most_bytes() || (is_f8(o) && !has_own_out(o)); /* there O has twice the bytes of Q, where it would lie */
-    if (!*c->why && too_many)
+    if (!*c->why && least_bytes(o) > most_bytes())
         REFUSE(c, ".keys is %d: with .d %d, .rows %d and .stages %d more shared memory than a block has", tune->keys, o->d, tune->rows, tune->stages);
+}
+
+/* Where heads are packed, tiles may have few rows, and their time is that of keys to come: all stages that there is room for. */
+static void choose_stages(sett_attention_options *o, const struct tile *x)
+{
+    const int fit = o->tuning.keys > 0 && o->tuning.rows > 0 ? (most_bytes() - least_bytes(o)) / stage_bytes(o) : 0;
+    if (!o->tuning.stages)
+        o->tuning.stages = o->group && fit > x->stages ? (fit < MOST_STAGES ? fit : MOST_STAGES) : x->stages;
 }
 
 /* Without masks and scores that take registers. */
@@ -102,7 +121,7 @@ static void settle(void *options, choice *c)
     o->group = o->group > 1 ? o->group : 0;
     sett__either(&o->tuning.rows, exact_cap ? (is_f8(o) ? GROUP_ROWS : 2 * GROUP_ROWS) : x->rows);
     sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 ? 16 : 32) : o->exact && x->keys == 112 ? 96 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
-    sett__either(&o->tuning.stages, x->stages);
+    choose_stages(o, x);
     const bool uneven = (o->causal || o->window) && !o->dynamic; /* then the device deals the tiles, each to a block of its own: 1.10 to 1.15 times as fast on an H200 */
     sett__either(&o->tuning.blocks, uneven ? INT_MAX : sett__device_of(90)->multiprocessors);
     check_tile(o, c);
@@ -261,29 +280,17 @@ static void run(sett_build *b, const attention_parts *t)
     }
 }
 
-static void check_functions(const sett_attention_options *o, const sett_attention_functions *f, choice *c)
-{
-    if ((f->bounds || f->predicate) && (o->causal || o->window))
-        REFUSE(c, ".%s is given: then .%s is 0", f->bounds ? "bounds" : "predicate", o->prefix ? "prefix" : o->causal ? "causal" : "window");
-    if (f->score && (o->softcap || o->alibi))
-        REFUSE(c, ".score is given: then .%s is 0", o->softcap ? "softcap" : "alibi");
-}
-
 void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_options *user, const sett_attention_functions *given)
 {
-    static const sett_attention_functions none = {.size = sizeof none};
+    static const char call[] = "sett_attention_with";
     sett_attention_options o;
-    choice c = {0};
     sett_tensor *x[4];
     if (!sett__kernel_options(b, &sett__attention, user, &o))
         return;
-    const sett_attention_functions *own = given ? given : &none;
-    check_functions(&o, own, &c);
-    if (*c.why) {
-        sett_fail_at(site, b, SETT_E_ARGUMENT, "sett_attention_with", c.why);
+    const sett_attention_functions *own = sett__attention_own(site, b, call, given, &o);
+    if (!own)
         return;
-    }
-    attention_parts t = {.o = &o, .own = own, .site = site, .source = o.page ? &sett__attention_paged : o.ragged ? &sett__attention_ragged : &sett__attention_in_order};
+    attention_parts t = {.o = &o, .own = own, .site = site, .call = call, .packs = o.group, .source = o.page ? &sett__attention_paged : o.ragged ? &sett__attention_ragged : &sett__attention_in_order};
     params(b, &t, x);
     const int queries = o.tuning.rows / heads_of(&o); /* of a tile */
     const sett_arg high = o.ragged ? SETT_A(sett_add(sett_floordiv(t.M, queries), sett_min(t.B, t.M))) : SETT_A(sett_mul(sett_ceil_div(t.M, queries), SETT_A(t.B)));

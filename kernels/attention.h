@@ -52,7 +52,9 @@ struct attention_parts {
     const sett_attention_options *o;
     const sett_attention_functions *own; /* never NULL */
     const attention_source *source;
-    sett_site site;                      /* of the caller's line */
+    sett_site site;                      /* of the caller's line, and what it called */
+    const char *call;
+    bool packs;                          /* heads of a query are rows of one tile: bounds are of all of them */
     sett_tensor *q, *out;                /* shared memory: (rows,d), (rows,dv); out may lie where q does */
     bool own_out;                        /* it does not */
     sett_tma *tq, *to;
@@ -106,6 +108,8 @@ sett_val *sett__attention_left(const attention_parts *, const attention_work *, 
 /* ---- attention_mask.c ---- */
 /* What both kinds of attention refuse: a page of another size, .prefix with .window, .softcap with .alibi. */
 void sett__attention_check(choice *, int page, bool two_masks, bool two_scores);
+/* And of functions of the caller's, or NULL, beside options that they are in place of: what there is of them. NULL: the build has failed. */
+const sett_attention_functions *sett__attention_own(sett_site, sett_build *, const char *call, const sett_attention_functions *, const sett_attention_options *);
 /* The parameters of masks and scores, in their order. */
 void sett__attention_mask_params(sett_build *, attention_parts *);
 /* The keys that a query sees, within 0 and N; first NULL: 0 for every query. */

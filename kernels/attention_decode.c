@@ -8,7 +8,7 @@
 static const double LOG2_E = 1.4426950408889634;
 enum { BARRIERS = 2048 /* bytes of shared memory, of mbarriers, slots and what alignment takes */ };
 
-enum { QUERY_STAGES = 2 /* one is loaded */, HELPERS = 2 + CREW_WARPS /* warps besides those that multiply: keys, queries, sums */ };
+enum { QUERY_STAGES = 2 /* one is loaded */, LOADERS = 2 /* warps: of keys, of queries */, ENOUGH = 8 /* splits of a block: then it takes some at once */ };
 enum { MOST_STAGES = 6, MOST_KEYS = 256, LEAST_KEYS = 16, WARP_KEYS = 32 /* that a warp has of a tile, at least and at most */, STAGE_BYTES = 32 << 10 /* of K and V, if so many */,
     SPLIT_BYTES = 256 << 10 /* of K and V: so much takes longer to come than what a split costs besides */, LEAST_SPLIT = 256, MOST_SPLIT = 1024 };
 
@@ -147,16 +147,19 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     t->v = sett__attention_ring(b, &x->all, operand[2], o->d, true);
     x->sums = sett_make_smem_tensor(b, SETT_F32, T(decode_sums_columns(o), o->rows, decode_parts_of(o)), 16, .name = "sums");
     x->keys = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = (sett_tma_bytes(t->k.map) + sett_tma_bytes(t->v.map)) * boxes, .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + CREW_WARPS), .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + decode_crew_warps(o)), .defer_sync = true);
     x->queries = sett_pipeline_async(b, .stages = QUERY_STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(CREW_WARPS), .defer_sync = true);
+    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(decode_crew_warps(o)), .defer_sync = true);
 }
 
 /* ---- which split comes next ------------------------------------------------------------------------------------ */
-/* The splits of a request: at least one, so that its result is stored. */
+/* The splits of a request: at least one, so that its result is stored. If all requests are like it and there are many, a block takes some that
+ * stand behind each other, and they are counted once. */
 typedef struct request_splits {
     sett_val *keys;        /* of the request */
-    sett_val *first, *n;   /* the split with the first key that is seen; how many, of each head and tile of rows */
+    sett_val *first;       /* the split with the first key that is seen */
+    sett_val *folded;      /* splits of a unit */
+    sett_val *units;       /* of each head and tile of rows */
     attention_seen seen;   /* by any query */
 } request_splits;
 
@@ -168,24 +171,29 @@ static request_splits splits_of(sett_build *b, const decode_parts *x, sett_val *
     const attention_seen top = sett__attention_seen(b, t, &w, sett_const(b, SETT_I32, 0)), bottom = sett__attention_seen(b, t, &w, sett_sub(t->M, 1));
     request_splits s = {.keys = w.keys, .seen = {top.first ? top.first : sett_const(b, SETT_I32, 0), bottom.last}};
     s.first = sett_floordiv(s.seen.first, split);
-    s.n = sett_max(sett_sub(sett_floordiv(sett_add(s.seen.last, split - 1), split), s.first), 1);
+    sett_val *n = sett_max(sett_sub(sett_floordiv(sett_add(s.seen.last, split - 1), split), s.first), 1);
+    sett_val *many = sett_ge(sett_mul(sett_mul(n, t->B), sett_mul(SETT_A(t->HK), x->high)), sett_mul(sett_grid_dim(b, 0), ENOUGH));
+    if (x->kind->latent)
+        many = sett_const(b, SETT_BOOL, 0); /* its parts are large */
+    s.folded = sett_where(many, DECODE_FOLD, sett_const(b, SETT_I32, 1));
+    s.units = sett_where(many, sett_floordiv(sett_add(n, DECODE_FOLD - 1), DECODE_FOLD), n);
     return s;
 }
 
-/* A block's walk over the splits of all requests, one behind the other. A block takes the next one that nobody has: those that combine take
- * fewer. Were splits dealt by their numbers, a block that is late once would come last among those it shares a request with in each round,
+/* A block's walk over the units of all requests, one behind the other. A block takes the next one that nobody has: those that combine take
+ * fewer. Were they dealt by their numbers, a block that is late once would come last among those it shares a request with in each round,
  * and combine for all of them. */
 typedef struct walk {
-    sett_tensor *ticket, *request, *before; /* before: splits of earlier requests */
+    sett_tensor *ticket, *request, *before; /* before: units of earlier requests */
 } walk;
 
-/* Asks for it, a split ahead: nothing here waits for the answer. */
+/* Asks for it, a unit ahead: nothing here waits for the answer. */
 static void step(const decode_parts *x, const walk *at)
 {
     sett_set(at->ticket, sett_to(sett_atomic_add(x->left, 1, sett_sub(x->counters, 2)), SETT_I32), 0);
 }
 
-/* The first splits are the blocks' own, and are no tickets. */
+/* The first units are the blocks' own, and are no tickets. */
 static sett_val *index_of(sett_build *b, const walk *at)
 {
     return sett_add(sett_at(at->ticket, 0), sett_grid_dim(b, 0));
@@ -209,7 +217,7 @@ static void pass(sett_build *b, const decode_parts *x, const walk *at)
         sett_val *request = sett_at(at->request, 0);
         sett_set(more, 0, 0);
         sett_if (b, sett_lt(request, x->t.B)) {
-            sett_val *end = sett_add(sett_at(at->before, 0), sett_mul(splits_of(b, x, request).n, sett_mul(SETT_A(x->t.HK), x->high)));
+            sett_val *end = sett_add(sett_at(at->before, 0), sett_mul(splits_of(b, x, request).units, sett_mul(SETT_A(x->t.HK), x->high)));
             sett_if (b, sett_ge(index, end)) {
                 sett_set(at->before, end, 0), sett_set(at->request, sett_add(request, 1), 0);
                 sett_set(more, 1, 0);
@@ -241,18 +249,18 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     const int split = x->o->tuning.split, tile = x->o->tuning.keys;
     const request_splits s = splits_of(b, x, sett_at(at->request, 0));
     check_request(b, &x->t, sett_at(at->request, 0), s.keys);
-    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, at), .splits = s.n};
-    sett_val *within = sett_sub(w.slot, sett_at(at->before, 0)), *pair = sett_floordiv(within, s.n), *high = sett_value(b, x->high);
-    w.split = sett_sub(within, sett_mul(pair, s.n));
+    decode_work w = {.request = sett_at(at->request, 0), .keys = s.keys, .slot = index_of(b, at), .units = s.units, .folded = s.folded};
+    sett_val *within = sett_sub(w.slot, sett_at(at->before, 0)), *pair = sett_floordiv(within, s.units), *high = sett_value(b, x->high);
+    w.unit = sett_sub(within, sett_mul(pair, s.units));
     w.head = sett_floordiv(pair, high);
     w.row = sett_mul(sett_sub(pair, sett_mul(w.head, high)), x->o->rows);
-    sett_val *begin = sett_mul(sett_add(w.split, s.first), split);
+    sett_val *begin = sett_mul(sett_add(sett_mul(w.unit, s.folded), s.first), split), *end = sett_add(begin, sett_mul(s.folded, split));
     w.from = sett_floordiv(sett_max(begin, s.seen.first), tile);
-    w.to = sett_floordiv(sett_add(sett_min(sett_add(begin, split), s.seen.last), tile - 1), tile);
+    w.to = sett_floordiv(sett_add(sett_min(end, s.seen.last), tile - 1), tile);
     return w;
 }
 
-/* The slot of the split to come, as it is told to those that multiply. */
+/* The slot of the unit to come, as it is told to those that multiply. */
 static void tell(const decode_parts *x, sett_pipeline_state *put, const decode_work *w)
 {
     sett_producer_acquire(put);
@@ -312,12 +320,15 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------- */
-void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, const decode_kind *kind)
+void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decode_options *o, const decode_kind *kind, const sett_attention_functions *given)
 {
-    static const sett_attention_functions none = {.size = sizeof none};
+    static const char call[] = "sett_attention_decode_with";
     sett_tensor *operand[3];
     decode_parts x = {.o = o, .kind = kind, .all = options_of(o, o->tuning.keys), .mine = options_of(o, o->tuning.keys / (kind->latent ? 1 : decode_parts_of(o)))};
-    x.t = (attention_parts){.o = &x.all, .own = &none, .source = o->page ? &sett__attention_paged : o->lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
+    const sett_attention_functions *own = sett__attention_own(site, b, call, given, &x.all);
+    if (!own)
+        return;
+    x.t = (attention_parts){.o = &x.all, .own = own, .site = site, .call = call, .packs = true, .source = o->page ? &sett__attention_paged : o->lengths ? &sett__attention_with_lengths : &sett__attention_in_order};
     params(b, &x, operand);
     x.group = sett_make_fast_divmod(b, x.t.group);
     x.rows = sett_mul(x.t.M, x.t.group);
@@ -327,7 +338,7 @@ void sett__decode_body(sett_build *b, const sett_attention_decode_options *o, co
     const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
     x.slots = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
     sett_grid(b, sett_min(x.slots, SETT_A(o->tuning.blocks)));
-    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + HELPERS) * WARP);
+    sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + LOADERS + decode_crew_warps(o)) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
     kind->places(b, &x, operand);
     x.t.slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
@@ -353,17 +364,22 @@ static void run(sett_build *b, const decode_parts *x)
             sett_if (b, sett_eq(warp, warps + 1))
                 sett__decode_fetch(b, x);
             sett_else (b)
-                sett__decode_finish(b, x, sett_sub(sett_thread_idx(b, 0), (warps + 2) * WARP));
+                sett__decode_finish(b, x, sett_sub(sett_thread_idx(b, 0), (warps + LOADERS) * WARP));
         }
     }
 }
 
-void sett_attention_decode(sett_build *b, const void *user)
+void sett_attention_decode_with_at(sett_site site, sett_build *b, const sett_attention_decode_options *user, const sett_attention_functions *functions)
 {
     static const decode_kind kind = {.places = places, .load = load, .run = run};
     sett_attention_decode_options o;
     if (sett__kernel_options(b, &sett__attention_decode, user, &o))
-        sett__decode_body(b, &o, &kind);
+        sett__decode_body(site, b, &o, &kind, functions);
+}
+
+void sett_attention_decode(sett_build *b, const void *user)
+{
+    sett_attention_decode_with(b, user, NULL);
 }
 
 static sett_status too_few(sett_error *err, const char *call, const char *name, int is, const char *what)

@@ -8,16 +8,19 @@
 #define ATTENTION_DECODE_H
 #include "attention.h"
 
-enum { DECODE_BARRIER = 1 /* of the threads that combine */, CREW_WARPS = 2 };
-enum { WARP = 32, MOST_WARPS = 8, WARP_ROWS = 16 /* queries times heads that a warp has */, DECODE_TOGETHER = 32 /* splits that a block combines at once */ };
+enum { DECODE_BARRIER = 1 /* of the threads that combine */ };
+enum { WARP = 32, MOST_WARPS = 8, WARP_ROWS = 16 /* queries times heads that a warp has */, DECODE_FOLD = 4 /* splits whose parts are folded first */, DECODE_TOGETHER = 32 /* splits that a block combines at once */ };
 
-/* What a split is of. Splits of one head and tile of rows stand beside each other in PARTIAL. */
+/* What a unit is of, the splits that a block takes in one: one, or up to DECODE_FOLD that stand behind each other. Their parts are combined in
+ * the same way, whoever has them: DECODE_FOLD are folded one by one, then those of DECODE_TOGETHER at once, then all. Units of one head and
+ * tile of rows stand beside each other in PARTIAL. */
 typedef struct decode_work {
     sett_val *request, *head; /* of K and V */
     sett_val *row, *keys;     /* the first row of the tile, of queries times heads; keys of the request */
     sett_val *from, *to;      /* tiles of keys */
-    sett_val *slot;           /* of the split */
-    sett_val *split, *splits; /* which one of how many */
+    sett_val *slot;           /* of the unit */
+    sett_val *unit, *units;   /* which one of how many */
+    sett_val *folded;         /* how many splits units of the request have, but for the last */
 } decode_work;
 enum { DECODE_WORK_INTS = sizeof(decode_work) / sizeof(sett_val *) };
 
@@ -47,7 +50,7 @@ struct decode_parts {
     sett_tensor *k_scale, *v_scale;   /* (HK); NULL: none */
     sett_tensor *partial, *left;
     sett_val *floats;                 /* of .partial */
-    sett_val *counters;               /* of .left: of splits that are combined at once, by their first slot; behind as many, of all of them; two of the walk */
+    sett_val *counters;               /* of .left: of units that are combined at once, by their first slot; behind as many, of all of them; two of the walk */
     sett_tensor *last;                /* of shared memory: is this block the last one to come? */
     sett_fast_divmod group;           /* heads of Q that share one of K and V */
     sett_val *rows;                   /* M times these */
@@ -57,6 +60,23 @@ struct decode_parts {
     sett_pipeline *weighed;           /* of sett_attention_mla: P of a tile, and what it does to the sums so far */
     sett_tensor *p, *told;            /* P, (rows,keys,1), and two numbers of each row */
 };
+
+/* The first split with keys of a unit, and how many it has: at least one. */
+static inline sett_val *decode_first_split(const decode_parts *x, const decode_work *w)
+{
+    return sett_floordiv(w->from, x->o->tuning.split / x->o->tuning.keys);
+}
+static inline sett_val *decode_n_splits(const decode_parts *x, const decode_work *w)
+{
+    const int tiles = x->o->tuning.split / x->o->tuning.keys;
+    return sett_max(sett_sub(sett_floordiv(sett_add(w->to, tiles - 1), tiles), decode_first_split(x, w)), 1);
+}
+
+/* The more combine, the sooner the last split is stored; registers for them there are beside few that multiply. */
+static inline int decode_crew_warps(const sett_attention_decode_options *o)
+{
+    return o->tuning.warps <= 4 && o->d <= 128 ? 4 : 2;
+}
 
 /* Warps that have the same rows, and each its own keys. */
 static inline int decode_parts_of(const sett_attention_decode_options *o)
@@ -74,7 +94,7 @@ static inline sett_dtype decode_multiplied(const sett_attention_decode_options *
 }
 
 /* ---- attention_decode.c ---- */
-void sett__decode_body(sett_build *, const sett_attention_decode_options *settled, const decode_kind *);
+void sett__decode_body(sett_site, sett_build *, const sett_attention_decode_options *settled, const decode_kind *, const sett_attention_functions *or_null);
 /* What the thread does that loads. */
 void sett__decode_produce(sett_build *, const decode_parts *);
 /* The next split, of a warp; false, of the kernel: there is none. */
@@ -90,8 +110,8 @@ void sett__decode_consume(sett_build *, const decode_parts *);
 void sett__decode_fetch(sett_build *, const decode_parts *);
 
 /* ---- attention_decode_sums.c ---- */
-/* Floats of a row of PARTIAL, and of shared memory: its sums of V, the largest score, the sum of weights, and some that keep rows of 16 bytes, or
- * lanes in banks of their own. */
+/* Floats of a row of PARTIAL, and of shared memory: its sums of V, the largest score, the sum of weights; in PARTIAL both again, in shared memory
+ * some that keep lanes in banks of their own. */
 static inline int decode_partial_columns(const sett_attention_decode_options *o)
 {
     return o->d + 4;
@@ -102,24 +122,26 @@ static inline int decode_sums_columns(const sett_attention_decode_options *o)
 }
 /* 2^x. */
 sett_val *sett__decode_power(const decode_parts *, sett_val *x);
-/* A thread's row of a tile, and its columns: those of a layout, from one on. */
+/* A thread's row of a tile, and its columns: those of a layout, from one on. Behind the columns a row has its largest score and its sum of
+ * weights, in PARTIAL twice. */
 typedef struct decode_place {
     sett_val *row, *column;
     sett_layout *columns;
+    sett_val *second; /* 1: these numbers are the second ones; NULL: 0 */
 } decode_place;
 /* What a thread has of a row: sums of V, as many as it has columns, the largest score and the sum of weights. */
 typedef struct decode_part {
     sett_val *o, *max, *sum;
 } decode_part;
-/* A split's part of a row to PARTIAL. */
+/* A unit's part of a row to PARTIAL. */
 void sett__decode_store_part(sett_build *, const decode_parts *, sett_val *slot, const decode_place *, const decode_part *);
 /* Threads that combine. */
 typedef struct decode_crew {
     sett_val *thread; /* its number among them */
     int threads;
 } decode_crew;
-/* Behind that, by a crew: whoever comes last combines the splits of a request. */
+/* Behind that, by a crew: whoever comes last combines the units of a request. */
 void sett__decode_combine(sett_build *, const decode_parts *, const decode_work *, const decode_crew *);
-/* What a crew of CREW_WARPS does: both, of what the warps leave in .sums. */
+/* What the crew does: both, of what the warps leave in .sums. */
 void sett__decode_finish(sett_build *, const decode_parts *, sett_val *thread);
 #endif

@@ -215,29 +215,33 @@ static void leave(sett_build *b, const warp *f)
         }
 }
 
-/* Of one split. */
+/* Of one unit. */
 static void consume(sett_build *b, warp *f)
 {
     const decode_parts *x = f->x;
     const decode_work *w = f->w;
+    const int tiles = x->o->tuning.split / x->o->tuning.keys;
     f->of = (attention_work){.row = sett_add(w->row, f->row), .head = sett_mul(w->head, x->group.divisor), .request = w->request, .rows = x->t.M, .keys = w->keys};
     f->k_scale = x->k_scale ? sett_at(x->k_scale, w->head) : NULL;
-    sett_fill(f->o, 0.0), sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
     sett_consumer_wait(f->queries);
     if (keeps_query(f)) {
         read_query(f);
         sett_consumer_release(f->queries);
     }
     sett__attention_scores_begin(b, &f->scores);
-    sett_for (b, i, w->from, w->to, 1)
-        tile(b, f, f->keys, i);
+    sett_for (b, i, 0, decode_n_splits(x, w), 1) {
+        sett_val *begin = sett_mul(sett_add(decode_first_split(x, w), i), tiles);
+        sett_fill(f->o, 0.0), sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
+        sett_for (b, number, sett_max(begin, w->from), sett_min(sett_add(begin, tiles), w->to), 1)
+            tile(b, f, f->keys, number);
+        sett_producer_acquire(f->put);
+        leave(b, f);
+        sett_producer_commit(f->put);
+        sett_pipeline_advance(f->put);
+    }
     if (!keeps_query(f))
         sett_consumer_release(f->queries);
     sett_pipeline_advance(f->queries);
-    sett_producer_acquire(f->put);
-    leave(b, f);
-    sett_producer_commit(f->put);
-    sett_pipeline_advance(f->put);
 }
 
 void sett__decode_consume(sett_build *b, const decode_parts *x)

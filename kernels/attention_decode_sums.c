@@ -56,8 +56,8 @@ static part combine(const decode_parts *x, part all, const part *p, int n)
 /* row: of sums, the largest score and the sum of weights. in: NULL, or is there such a part? */
 static part load(const decode_parts *x, sett_tensor *row, const place *at, sett_val *in)
 {
-    const int d = x->o->d;
-    sett_val *rest = sett_load(sett_local_tile(row, T1(2), T1(d / 2)), .pred = in), *max = sett_element(rest, 0);
+    const int pairs = x->o->d / 2;
+    sett_val *rest = sett_load(sett_local_tile(row, T1(2), T1(at->second ? SETT_A(sett_add(at->second, pairs)) : SETT_A(pairs))), .pred = in), *max = sett_element(rest, 0);
     part p = {sett_load(mine_of(row, at), .pred = in), max, sett_element(rest, 1)};
     if (in)
         p.max = sett_where(in, max, -INFINITY);
@@ -77,7 +77,8 @@ void sett__decode_store_part(sett_build *b, const decode_parts *x, sett_val *slo
     sett_tensor *row = partial_row(b, x, slot, at->row);
     sett_store(mine_of(row, at), p->o);
     sett_if (b, sett_eq(at->column, 0)) {
-        sett_set(row, p->max, x->o->d), sett_set(row, p->sum, x->o->d + 1);
+        sett_val *to = sett_add(at->second ? sett_mul(at->second, 2) : sett_const(b, SETT_I32, 0), x->o->d);
+        sett_set(row, p->max, to), sett_set(row, p->sum, sett_add(to, 1));
     }
 }
 
@@ -126,20 +127,41 @@ static part of_warps(const decode_parts *x, const place *at)
     return n > 1 ? combine(x, p[0], p + 1, n - 1) : p[0];
 }
 
-/* n parts, `step` slots apart. */
-static part of_slots(sett_build *b, const decode_parts *x, const place *at, sett_val *slot, sett_arg step, sett_val *n)
+static part nothing(sett_build *b, const decode_parts *x)
 {
-    const int at_once = MOST_AT_ONCE / runs_of(x);
-    sett_tensor *o = sett_make_rmem_tensor(b, SETT_F32, T(WIDE, runs_of(x))), *max = sett_var(b, SETT_F32, -INFINITY), *sum = sett_var(b, SETT_F32, 0.0);
+    return (part){sett_full(b, SETT_F32, T(WIDE, runs_of(x)), 0.0), sett_const(b, SETT_F32, -INFINITY), sett_const(b, SETT_F32, 0.0)};
+}
+
+/* Slots whose parts become one: n, `step` apart, of which `fold` are folded one by one, 1 to DECODE_FOLD. */
+typedef struct run {
+    sett_val *slot, *n, *step, *fold;
+} run;
+
+/* Those that are folded from number k on, if they are there. */
+static part folded(sett_build *b, const decode_parts *x, const place *at, const run *r, sett_val *k)
+{
+    part p[DECODE_FOLD], all = nothing(b, x);
+    for (int i = 0; i < DECODE_FOLD; i++) {
+        sett_val *one = sett_add(k, i), *in = sett_and(sett_lt(sett_const(b, SETT_I32, i), r->fold), sett_lt(one, r->n));
+        p[i] = load(x, partial_row(b, x, sett_add(r->slot, sett_mul(one, r->step)), at->row), at, in);
+    }
+    for (int i = 0; i < DECODE_FOLD; i++)
+        all = combine(x, all, &p[i], 1);
+    return all;
+}
+
+static part of_run(sett_build *b, const decode_parts *x, const place *at, const run *r)
+{
+    const int at_once = MOST_AT_ONCE / runs_of(x) / DECODE_FOLD;
+    sett_tensor *o = sett_make_rmem_tensor(b, SETT_F32, T(WIDE, runs_of(x))), *max = sett_var(b, SETT_F32, -INFINITY), *sum = sett_var(b, SETT_F32, 0.0), *at_k = sett_var(b, SETT_I32, 0);
     sett_fill(o, 0.0);
-    sett_for (b, i, 0, n, at_once) {
+    sett_while (b, sett_lt(sett_at(at_k, 0), r->n)) {
         part p[MOST_AT_ONCE];
-        for (int j = 0; j < at_once; j++) {
-            sett_val *k = sett_add(i, j), *in = sett_lt(k, n);
-            p[j] = load(x, partial_row(b, x, sett_add(slot, sett_mul(k, step)), at->row), at, in);
-        }
+        for (int i = 0; i < at_once; i++)
+            p[i] = folded(b, x, at, r, sett_add(sett_at(at_k, 0), sett_mul(r->fold, i)));
         const part all = combine(x, (part){sett_load(o), sett_at(max, 0), sett_at(sum, 0)}, p, at_once);
         sett_store(o, all.o), sett_set(max, all.max, 0), sett_set(sum, all.sum, 0);
+        sett_set(at_k, sett_add(sett_at(at_k, 0), sett_mul(r->fold, at_once)), 0);
     }
     return (part){sett_load(o), sett_at(max, 0), sett_at(sum, 0)};
 }
@@ -173,60 +195,71 @@ static sett_arg places_of(const decode_parts *x, const decode_work *w)
 static place place_of(sett_build *b, const decode_parts *x, sett_val *i)
 {
     const int threads = threads_of_row(x);
-    return (place){sett_floordiv(i, threads), sett_mul(sett_mod(i, threads), WIDE), sett_make_layout(b, T(WIDE, runs_of(x)), T(1, threads * WIDE))};
+    return (place){sett_floordiv(i, threads), sett_mul(sett_mod(i, threads), WIDE), sett_make_layout(b, T(WIDE, runs_of(x)), T(1, threads * WIDE)), NULL};
 }
 
-/* The parts of n slots, `step` apart, whose last one has come. */
-static void gather(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_val *slot, sett_arg step, sett_val *n, sett_val *whole)
+/* Slots whose last part has come. */
+static void gather(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, const run *r, sett_val *whole)
 {
     sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
         const place at = place_of(b, x, i);
-        const part p = of_slots(b, x, &at, slot, step, n);
-        store(b, x, w, slot, whole, &at, &p);
+        const part p = of_run(b, x, &at, r);
+        store(b, x, w, r->slot, whole, &at, &p);
     }
 }
 
 void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew)
 {
-    sett_val *together = sett_floordiv(w->split, DECODE_TOGETHER), *groups = sett_floordiv(sett_add(w->splits, DECODE_TOGETHER - 1), DECODE_TOGETHER);
-    sett_val *first = sett_sub(w->slot, w->split), *slot = sett_add(first, sett_mul(together, DECODE_TOGETHER));
-    sett_val *n = sett_min(sett_sub(w->splits, sett_mul(together, DECODE_TOGETHER)), DECODE_TOGETHER), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
-    sett_if (b, comes_last(b, x, crew, slot, n)) {
-        gather(b, x, w, crew, slot, SETT_A(1), n, sett_eq(groups, 1));
+    sett_val *is_folded = sett_ne(w->folded, 1), *one = sett_const(b, SETT_I32, 1);
+    sett_val *most = sett_where(is_folded, DECODE_TOGETHER / DECODE_FOLD, sett_const(b, SETT_I32, DECODE_TOGETHER)), *groups = sett_floordiv(sett_sub(sett_add(w->units, most), 1), most);
+    sett_val *first = sett_sub(w->slot, w->unit), *before = sett_mul(sett_floordiv(w->unit, most), most), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
+    const run some = {sett_add(first, before), sett_min(sett_sub(w->units, before), most), one, sett_where(is_folded, one, DECODE_FOLD)}, all = {first, groups, most, one};
+    sett_if (b, comes_last(b, x, crew, some.slot, some.n)) {
+        gather(b, x, w, crew, &some, sett_eq(groups, 1));
         sett_if (b, sett_gt(groups, 1))
             sett_if (b, comes_last(b, x, crew, sett_add(first, half), groups))
-                gather(b, x, w, crew, first, SETT_A(DECODE_TOGETHER), groups, sett_const(b, SETT_BOOL, 1));
+                gather(b, x, w, crew, &all, sett_const(b, SETT_BOOL, 1));
     }
 }
 
-/* Of one split. */
-static void finish(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_pipeline_state *get)
+/* Folds what the warps have left of a split into what PARTIAL has of those of its unit before it: sums that the same thread has stored, and
+ * numbers of a row that one thread stores while others read those of before, so that there are two of each. left: splits behind it. */
+static void fold(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_val *split, sett_val *left)
 {
-    sett_val *one = sett_eq(w->splits, 1);
-    sett_consumer_wait(get);
+    sett_val *whole = sett_and(sett_eq(w->units, 1), sett_eq(left, 0)), *second = sett_and(left, 1);
+    sett_if (b, sett_gt(split, 0))
+        sett_barrier(b, DECODE_BARRIER, crew->threads);
     sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
-        const place at = place_of(b, x, i);
+        place at = place_of(b, x, i);
         part p = of_warps(x, &at);
+        at.second = sett_sub(1, second);
         if (x->v_scale)
             p.o = sett_mul(p.o, sett_at(x->v_scale, w->head));
-        store(b, x, w, w->slot, one, &at, &p);
+        p = combine(x, load(x, partial_row(b, x, w->slot, at.row), &at, sett_gt(split, 0)), &p, 1);
+        at.second = second;
+        store(b, x, w, w->slot, whole, &at, &p);
     }
-    sett_consumer_release(get);
-    sett_pipeline_advance(get);
-    sett_if (b, sett_not(one))
-        sett__decode_combine(b, x, w, crew);
 }
 
 void sett__decode_finish(sett_build *b, const decode_parts *x, sett_val *thread)
 {
-    const decode_crew crew = {thread, CREW_WARPS * WARP};
+    const decode_crew crew = {thread, decode_crew_warps(x->o) * WARP};
     decode_work w;
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *get = sett_pipeline_consumer_state(x->left_sums);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
         sett_val *is_work = sett__decode_take(x, work, &w);
         sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work)
-            finish(b, x, &w, &crew, get);
+        sett_if (b, is_work) {
+            sett_val *one = sett_eq(w.units, 1), *n = decode_n_splits(x, &w);
+            sett_for (b, split, 0, n, 1) {
+                sett_consumer_wait(get);
+                fold(b, x, &w, &crew, split, sett_sub(sett_sub(n, 1), split));
+                sett_consumer_release(get);
+                sett_pipeline_advance(get);
+            }
+            sett_if (b, sett_not(one))
+                sett__decode_combine(b, x, &w, &crew);
+        }
     }
 }

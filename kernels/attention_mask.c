@@ -15,6 +15,20 @@ void sett__attention_check(choice *c, int page, bool two_masks, bool two_scores)
         REFUSE(c, ".softcap is 1: then .alibi is 0");
 }
 
+const sett_attention_functions *sett__attention_own(sett_site site, sett_build *b, const char *call, const sett_attention_functions *f, const sett_attention_options *o)
+{
+    static const sett_attention_functions none = {.size = sizeof none};
+    choice c = {0};
+    f = f ? f : &none;
+    if ((f->bounds || f->predicate) && (o->causal || o->window))
+        REFUSE(&c, ".%s is given: then .%s is 0", f->bounds ? "bounds" : "predicate", o->prefix ? "prefix" : o->causal ? "causal" : "window");
+    if (f->score && (o->softcap || o->alibi))
+        REFUSE(&c, ".score is given: then .%s is 0", o->softcap ? "softcap" : "alibi");
+    if (*c.why)
+        sett_fail_at(site, b, SETT_E_ARGUMENT, call, c.why);
+    return *c.why ? NULL : f;
+}
+
 /* ---- parameters ------------------------------------------------------------------------------------------- */
 void sett__attention_mask_params(sett_build *b, attention_parts *t)
 {
@@ -74,14 +88,15 @@ static sett_val *checked(sett_build *b, const attention_parts *t, const char *na
     const bool is_int = bound.kind == SETT_INT || (bound.kind == SETT_VALUE && sett_val_dtype(bound.u.v) == SETT_I32 && shape.kind == SETT_NODE && !shape.rank);
     if (!is_int && bound.kind != SETT_POISON) {
         snprintf(text, sizeof text, ".bounds gives a .%s that is no scalar of i32", name);
-        sett_fail_at(t->site, b, SETT_E_ARGUMENT, "sett_attention_with", text);
+        sett_fail_at(t->site, b, SETT_E_ARGUMENT, t->call, text);
     }
     return sett_value(b, is_int ? bound : sett_arg_i(0));
 }
 
 attention_seen sett__attention_seen(sett_build *b, const attention_parts *t, const attention_work *w, sett_val *query)
 {
-    const sett_attention_at at = at_of(b, w);
+    sett_attention_at at = at_of(b, w);
+    at.head = t->packs ? NULL : at.head;
     const sett_attention_keys k = t->own->bounds ? t->own->bounds(&at, query, t->own->user) : by_options(t, w, query);
     attention_seen x = {.last = sett_clamp(checked(b, t, "last", k.last), 0, w->keys)};
     if (k.first.kind != SETT_INT || k.first.u.i > 0)
@@ -236,7 +251,7 @@ static sett_val *as_scores(sett_build *b, const attention_parts *t, const char *
     if (gives && !strcmp(is, want) && sett_val_dtype(gives) == type)
         return gives;
     snprintf(text, sizeof text, ".%s gives %s%s%s, and it is asked about %s: it gives %s of that shape", name, gives ? sett_dtype_name(sett_val_dtype(gives)) : "", gives ? " of shape " : "", is, want, sett_dtype_name(type));
-    sett_fail_at(t->site, b, SETT_E_ARGUMENT, "sett_attention_with", text);
+    sett_fail_at(t->site, b, SETT_E_ARGUMENT, t->call, text);
     return type == SETT_BOOL ? sett_ge(s, 0.0) : s;
 }
 

@@ -298,7 +298,7 @@ static void finish(sett_build *b, const sums *f)
     sett_val *thread = sett_shuffle_sync(f->thread, sett_lane_idx(b), WARP); /* the same: what follows from it takes no registers before */
     sett_consumer_wait(f->get);
     for (int i = 0; i < 2; i++) {
-        const decode_place at = {row_of(thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N))};
+        const decode_place at = {row_of(thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N)), NULL};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
         sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
         sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
@@ -364,7 +364,7 @@ void sett_attention_mla(sett_build *b, const void *user)
     if (!sett__kernel_options(b, &sett__attention_mla, user, &o))
         return;
     const sett_attention_decode_options decode = decode_of(&o);
-    sett__decode_body(b, &decode, &kind);
+    sett__decode_body(SETT_HERE, b, &decode, &kind, NULL);
 }
 
 sett_status sett_attention_mla_workspace(const sett_attention_mla_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)

@@ -3,16 +3,19 @@
  * which may not change a bit; and what is refused. On the CPU engine or, with SETT_TEST_GPU=1, on GPU 0. What a request has follows from its number, so that it may stand
  * alone, in a batch, and in pages. */
 #include "tests/rig/kernels_rig.h"
+#include <sett/build.h>
+#include <sett/control.h>
+#include <sett/layout.h>
 
 static char said[600]; /* of the problem that is checked */
-enum { MOST_REQUESTS = 6, ARGS = 20, FAR = 1 << 28 /* no page */ };
+enum { MOST_REQUESTS = 6, ARGS = 20, FAR = 1 << 28 /* no page */, NEAR = 290 /* keys that functions of the caller's let a query see */ };
 
 typedef struct problem {
     sett_attention_decode_options o;
     int latent; /* of sett_attention_mla, whose options are among these: columns of Q and K behind those that are V too */
     int requests, heads, shared, queries;
     int number[MOST_REQUESTS], keys[MOST_REQUESTS], prefix[MOST_REQUESTS]; /* number: the request's data */
-    int window, by_rows, spare, one_scale; /* by_rows: heads stand beside each other, not rows; spare: keys behind the longest; one_scale: of all heads */
+    int window, by_rows, spare, one_scale, own; /* by_rows: heads stand beside each other, not rows; spare: keys behind the longest; one_scale: of all heads; own: functions of the caller's */
     double cap, scale;
 } problem;
 
@@ -239,9 +242,11 @@ static void run_launch(sett_kernel *k, launch *y)
 }
 
 /* ---- what is right -------------------------------------------------------------------------------------------------- */
-static bool sees(const problem *p, int request, int query, int key)
+static bool sees(const problem *p, int request, int head, int query, int key)
 {
     const int own = query + p->keys[request] - p->queries;
+    if (p->own)
+        return key >= own - NEAR && key <= own && (query + key + head) % 3;
     if (p->o.prefix && key < p->prefix[request])
         return true;
     if ((p->o.causal || p->o.prefix) && key > own)
@@ -255,6 +260,8 @@ static double score_of(const problem *p, int request, int head, int query, int k
     for (int c = 0; c < columns_of(p, OF_K); c++)
         s += element_of(p->o.dtype, OF_Q, p->number[request], head, query, c) * times_scale(p, OF_K, request, head / (p->heads / p->shared), key, c);
     s *= p->o.scale || p->latent ? p->scale : 1 / sqrt(p->o.d);
+    if (p->own)
+        s = s / 2 - head * (query - key) / 64.0;
     if (p->o.softcap)
         s = p->cap * tanh(s / p->cap);
     return p->o.alibi ? s - ldexp(1, -1 - head % 8) * abs(query + p->keys[request] - p->queries - key) : s;
@@ -267,7 +274,7 @@ static void check_row(const launch *y, int request, int head, int query)
     const double sink = p->o.sinks ? (double)((const float *)y->x[SINKS].host)[head] : -INFINITY;
     double *w = calloc((size_t)n + 1, sizeof *w), most = sink, sum = 0, largest = 0;
     for (int j = 0; j < n; j++) {
-        w[j] = sees(p, request, query, j) ? score_of(p, request, head, query, j) : -INFINITY;
+        w[j] = sees(p, request, head, query, j) ? score_of(p, request, head, query, j) : -INFINITY;
         most = fmax(most, w[j]);
     }
     sum = p->o.sinks && most > -INFINITY ? exp(sink - most) : 0;
@@ -385,7 +392,6 @@ START_TEST(random_problems)
 }
 END_TEST
 
-/* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
 /* K and V without a key: nothing in memory, and no address. */
 START_TEST(no_keys_at_all)
 {
@@ -405,6 +411,80 @@ START_TEST(no_keys_at_all)
 }
 END_TEST
 
+/* ---- masks and scores of the caller's ------------------------------------------------------------------------------------ */
+static sett_attention_keys nearby(const sett_attention_at *at, sett_val *query, void *user)
+{
+    sett_val *own = sett_add(query, sett_sub(at->keys, at->queries));
+    (void)user;
+    return (sett_attention_keys){SETT_A(sett_sub(own, NEAR)), SETT_A(sett_add(own, 1))};
+}
+
+static sett_val *two_thirds(const sett_attention_at *at, sett_val *query, sett_val *key, void *user)
+{
+    (void)user;
+    return sett_ne(sett_mod(sett_add(sett_add(query, key), at->head), 3), 0);
+}
+
+static sett_val *bent(const sett_attention_at *at, sett_val *score, sett_val *query, sett_val *key, void *user)
+{
+    (void)user;
+    return sett_sub(sett_mul(score, 0.5), sett_mul(sett_to(sett_mul(at->head, sett_sub(query, key)), SETT_F32), 1.0 / 64));
+}
+
+static void with_own(sett_build *b, const void *user)
+{
+    sett_attention_decode_with(b, user, &(sett_attention_functions){.size = sizeof(sett_attention_functions), .bounds = nearby, .predicate = two_thirds, .score = bent});
+}
+
+START_TEST(functions_of_the_caller)
+{
+    problem p = {.requests = 3, .heads = 6, .shared = 2, .queries = 2, .number = {1, 2, 3}, .keys = {700, 0, 35}, .own = 1};
+    p.o = (sett_attention_decode_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .page = _i ? 16 : 0, .lse = 1, .tuning.split = 256};
+    const sett_compile_options co = {.size = sizeof co, .user = &p.o, .user_size = sizeof p.o};
+    sett_kernel *k;
+    if (!has_wgmma())
+        return;
+    ck_assert_msg(!sett_compile(r.e, with_own, &co, &k, &err), "%s", err.text);
+    describe(&p);
+    launch y = make_launch(&p);
+    run_launch(k, &y);
+    check_launch(&y);
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
+static sett_attention_keys by_head(const sett_attention_at *at, sett_val *query, void *user)
+{
+    (void)query, (void)user;
+    return (sett_attention_keys){SETT_A(at->head), SETT_A(at->keys)};
+}
+
+static void with_heads(sett_build *b, const void *user)
+{
+    sett_attention_decode_with(b, user, &(sett_attention_functions){.size = sizeof(sett_attention_functions), .bounds = by_head});
+}
+
+static void with_two(sett_build *b, const void *user)
+{
+    sett_attention_decode_options o = *(const sett_attention_decode_options *)user;
+    o.causal = 1;
+    sett_attention_decode_with(b, &o, &(sett_attention_functions){.size = sizeof(sett_attention_functions), .bounds = nearby});
+}
+
+START_TEST(functions_that_cannot_be)
+{
+    static const struct { sett_body body; const char *text; } all[] = {{with_heads, ".bounds gives a .first that is no scalar of i32"}, {with_two, "sett_attention_decode_with: .bounds is given: then .causal is 0"}};
+    const sett_attention_decode_options o = {.size = sizeof o, .dtype = SETT_F16, .d = 64};
+    const sett_compile_options co = {.size = sizeof co, .user = &o, .user_size = sizeof o};
+    void *tape = NULL;
+    size_t len;
+    ck_assert_int_eq(sett_record(all[_i].body, &co, true, &tape, &len, &err), SETT_E_ARGUMENT);
+    ck_assert_msg(strstr(err.text, all[_i].text) != NULL, "%s", err.text);
+}
+END_TEST
+
+/* Splits that are combined in two steps, as there are more than a block takes at once; and a second launch, which finds the counters at 0. */
 START_TEST(many_splits)
 {
     problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .lengths = 1, .lse = 1, .tuning = {.split = 16, .keys = 16, .warps = 1, .blocks = 5}}, .requests = 3, .heads = 4, .shared = 2, .queries = 1, .number = {3, 1, 2},
@@ -426,13 +506,13 @@ START_TEST(many_splits)
 END_TEST
 
 /* ---- bits ---------------------------------------------------------------------------------------------------------------- */
-/* Requests of a batch, each by itself, with pages and without, by one block and by many: all bits are the same. */
+/* Requests of a batch, each by itself, with pages and without, by one block, which takes some splits at once, and by many: all bits are the same. */
 START_TEST(bits_of_a_request)
 {
-    static const struct { int d, rows, causal, window, queries; sett_dtype kv; int latent, heads; } kinds[] = {{128, 0, 0, 0, 1, 0, 0, 8}, {64, 32, 1, 0, 5, 0, 0, 8}, {256, 0, 1, 1, 2, 0, 0, 8}, {128, 64, 1, 0, 3, SETT_F8E4M3FN, 0, 8}, {512, 0, 1, 0, 5, 0, 64, 16}};
+    static const struct { int d, rows, causal, window, queries; sett_dtype kv; int latent, heads, split, most; } kinds[] = {{128, 0, 0, 0, 1, 0, 0, 8, 64, 2200}, {64, 32, 1, 0, 5, 0, 0, 8, 128, 700}, {256, 0, 1, 1, 2, 0, 0, 8, 64, 700}, {128, 64, 1, 0, 3, SETT_F8E4M3FN, 0, 8, 256, 700}, {512, 0, 1, 0, 5, 0, 64, 16, 256, 700}};
     static const struct { int lengths, page, blocks, by_rows; } ways[] = {{0, 0, 1, 0}, {1, 0, 7, 1}, {0, 16, 0, 0}, {0, 64, 2, 1}, {0, 256, 3, 0}};
-    problem all = {.latent = kinds[_i].latent, .scale = 0.1, .requests = 5, .heads = kinds[_i].heads, .shared = kinds[_i].latent ? 1 : 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, 700}};
-    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = 256}};
+    problem all = {.latent = kinds[_i].latent, .scale = 0.1, .requests = 5, .heads = kinds[_i].heads, .shared = kinds[_i].latent ? 1 : 2, .queries = kinds[_i].queries, .window = 500, .number = {0, 1, 2, 3, 4}, .keys = {531, 50, 300, 0, kinds[_i].most}};
+    all.o = (sett_attention_decode_options){.size = sizeof all.o, .dtype = SETT_BF16, .d = kinds[_i].d, .rows = kinds[_i].rows, .kv = kinds[_i].kv, .scaled = kinds[_i].kv != 0, .causal = kinds[_i].causal, .window = kinds[_i].window, .lengths = 1, .lse = 1, .tuning = {.split = kinds[_i].split}};
     if (!has_wgmma())
         return;
     describe(&all);
@@ -600,6 +680,8 @@ Suite *attention_decode_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS);
     tcase_add_loop_test(t, no_keys_at_all, 0, 3);
+    tcase_add_loop_test(t, functions_of_the_caller, 0, 2);
+    tcase_add_loop_test(t, functions_that_cannot_be, 0, 2);
     tcase_add_loop_test(t, many_splits, 0, 2);
     tcase_add_loop_test(t, bits_of_a_request, 0, 5);
     tcase_add_test(t, extreme_options);

@@ -412,6 +412,7 @@ static const struct {
     BAD(attention, ".keys is 24: a multiple of 16, up to 256", .dtype = SETT_F16, .tuning.keys = 24),
     BAD(attention, ".keys is 208: of .dv 128 and .rows 128 at most 192", .dtype = SETT_F16, .tuning.keys = 208),
     BAD(attention, ".keys is 144: with .d 192, .rows 128 and .stages 2 more shared memory than a block has", .dtype = SETT_F16, .d = 192, .tuning.keys = 144),
+    BAD(attention, ".keys is 64: with .d 256, .rows 128 and .stages 3 more shared memory than a block has", .dtype = SETT_F8E4M3FN, .d = 256, .tuning.stages = 3),
     BAD(attention, ".stages is 9: from 2 to 8", .dtype = SETT_F16, .tuning.stages = 9),
     BAD(attention, ".exact is 2: from 0 to 1", .dtype = SETT_F16, .exact = 2),
     BAD(attention, ".group is 3: 0, or 1, 2, 4 ... 64, H / HK", .dtype = SETT_F16, .group = 3),

@@ -33,7 +33,8 @@ extern "C" {
  *            It makes .causal 1. Without .window
  *   .softcap cap, a Float32 of the launch above 0: scores become cap tanh(score / cap)
  *   .alibi   SLOPES (H), Float32: scores become score - SLOPES[h] |i + N - M - key|
- *   .sinks   SINKS (H), Float32: exp(SINKS[h]) is added to the sum of the exponentials of the scores
+ *   .sinks   SINKS (H), Float32: exp(SINKS[h]) is added to the sum of the exponentials of the scores; one of
+ *            -infinity adds nothing
  *   .lse     LSE (B,H,M):(LLSE0,LLSE1,1), of .ragged (H,TQ):(LLSE0,1), Float32: the natural logarithm of
  *            that sum
  *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
@@ -52,11 +53,14 @@ extern "C" {
  * in the last bit of few results; with .exact they are sett_exp2, sett_tanh ..., and all bits are alike.
  * The bits of a query depend on its own request and the options alone: not on the other requests, nor on
  * where its pages are, or whether it has any.
- * dtype, of Q, K and V: f16, bf16; f8E4M3FN with d of 64, 128 or 256. Then weights are rounded to it, and
- * multiplied by 256 before. Other targets than sm_90a and the CPU engine: SETT_E_TARGET. */
+ * What lies in memory, and numbers of a launch: the CPU engine says which of them cannot be, as a page that
+ * is none, offsets that fall or a cap of 0, with SETT_E_FAULT. A GPU does not look: results may be anything.
+ * dtype, of Q, K and V: f16, bf16; f8E4M3FN with d of 64, 128 or, but for .exact with .softcap, 256. Then
+ * weights are rounded to it, and multiplied by 256 before. Other targets than sm_90a and the CPU engine:
+ * SETT_E_TARGET. */
 typedef struct sett_attention_tuning {
     int rows;   /* queries of a tile: 64, 128 or 192 */
-    int keys;   /* keys of a tile, a multiple of 16. The bits of results depend on it */
+    int keys;   /* keys of a tile, a multiple of 16, of f8E4M3FN of 32. The bits of results depend on it */
     int stages; /* tiles of K, and of V, that are loaded ahead */
     int blocks; /* at most so many stay, and take tile after tile; 0: as many as an H200 runs at once, or, of
                  * .causal and .window without .dynamic, one for each tile */
@@ -216,7 +220,8 @@ typedef struct sett_attention_keys {
  *         sett_attention_with(b, options, &f);
  *     }
  *
- * With .group .head is that of each element, of the shape of query, and of .bounds the first of the group.
+ * With .group, and of sett_attention_decode, rows are of several heads: .head is NULL of bounds, which are
+ * those of all heads, and of the shape of query for the others.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
@@ -241,6 +246,11 @@ SETT_API void sett_attention_with_at(
     sett_site, sett_build *, const sett_attention_options *, const sett_attention_functions *);
 #define sett_attention_with(b, options, ...) /* functions, which may be a compound literal */ \
     sett_attention_with_at(SETT_HERE, b, options, __VA_ARGS__)
+/* The same of sett_attention_decode. */
+SETT_API void sett_attention_decode_with_at(
+    sett_site, sett_build *, const sett_attention_decode_options *, const sett_attention_functions *);
+#define sett_attention_decode_with(b, options, ...) \
+    sett_attention_decode_with_at(SETT_HERE, b, options, __VA_ARGS__)
 
 #ifdef __cplusplus
 }
