@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { COLUMNS = 512, MORE = 64, ROWS = 64, SUM_GROUPS = 2, SUM_COLUMNS = COLUMNS / SUM_GROUPS, SUM_N = 128 /* of an instruction: ptxas has no room for 256 where a block has 512 threads */, THREADS = (SUM_GROUPS + 2) * GROUP, QUERY_WARPS = GROUP / WARP - 1 };
-enum { MOST_KEYS = 64, SPLIT = 1024, LONG_SPLIT = 2048 /* of full tiles: what a split ends with takes as long as many keys */ };
+enum { MOST_KEYS = 64, SPLIT = 1024, LONG_SPLIT = 4096 /* of full tiles: what a split ends with takes as long as many keys */ };
 
 /* ---- rules ------------------------------------------------------------------------------------------------------ */
 static sett_attention_decode_options decode_of(const sett_attention_mla_options *o)
@@ -291,7 +291,6 @@ static void add(sett_build *b, const sums *f)
     next(f->get);
 }
 
-/* All parts go to PARTIAL, those of requests of one split too: a thread that has 128 sums has no registers for the way to a result. */
 static void finish(sett_build *b, const sums *f)
 {
     const decode_parts *x = f->x;
@@ -302,10 +301,11 @@ static void finish(sett_build *b, const sums *f)
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
         sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
         sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
-            sett__decode_store_part(b, x, f->w.slot, &at, &of);
+            sett__decode_store(b, x, &f->w, &at, &of);
     }
     next(f->get);
-    sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
+    sett_if (b, sett_gt(f->w.units, 1))
+        sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
 }
 
 static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
@@ -335,7 +335,7 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
 
 static void run(sett_build *b, const decode_parts *x)
 {
-    enum { LOADS = 56, WEIGHS = 120, SUMS = 168 }; /* registers */
+    enum { LOADS = 48, WEIGHS = 112, SUMS = 176 }; /* registers */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, GROUP / WARP);
     sett_if (b, sett_gt(group, SUM_GROUPS)) {
         sett_setmaxregister_decrease(b, LOADS);
