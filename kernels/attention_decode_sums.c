@@ -72,7 +72,7 @@ static sett_tensor *partial_row(sett_build *b, const decode_parts *x, sett_val *
 }
 
 /* ---- ways out ------------------------------------------------------------------------------------------------- */
-void sett__decode_store_part(sett_build *b, const decode_parts *x, sett_val *slot, const place *at, const part *p)
+static void store_part(sett_build *b, const decode_parts *x, sett_val *slot, const place *at, const part *p)
 {
     sett_tensor *row = partial_row(b, x, slot, at->row);
     sett_store(mine_of(row, at), p->o);
@@ -90,6 +90,7 @@ static sett_val *count_sink(const decode_parts *x, part *p, sett_val *head)
     return f;
 }
 
+/* The logarithm goes first, as it takes registers beside a thread's columns. */
 static void store_result(sett_build *b, const decode_parts *x, const decode_work *w, const place *at, part p)
 {
     const attention_parts *t = &x->t;
@@ -99,13 +100,12 @@ static void store_result(sett_build *b, const decode_parts *x, const decode_work
     sett_val *none = sett_eq(p.sum, 0.0), *per_sum = sett_where(none, 0.0, x->o->exact ? sett_rcp(p.sum) : sett_rcp_approx(p.sum));
     if (faded)
         per_sum = sett_mul(per_sum, faded);
-    sett_tensor *to = sett_slice(t->O, query, ALL, head, w->request);
-    sett_store(mine_of(to, at), sett_to(sett_mul(p.o, per_sum), x->o->dtype));
-    if (!t->lse)
-        return;
-    sett_val *log2 = sett_add(sett_mul(p.max, sett__attention_unit(&x->unit, LOG2_E)), x->o->exact ? sett_log2(p.sum) : sett_log2_approx(p.sum));
-    sett_if (b, sett_eq(at->column, 0))
-        sett_set(t->lse, sett_where(none, -INFINITY, sett_mul(log2, LN_2)), w->request, head, query);
+    if (t->lse)
+        sett_if (b, sett_eq(at->column, 0)) {
+            sett_val *log2 = sett_add(sett_mul(p.max, sett__attention_unit(&x->unit, LOG2_E)), x->o->exact ? sett_log2(p.sum) : sett_log2_approx(p.sum));
+            sett_set(t->lse, sett_where(none, -INFINITY, sett_mul(log2, LN_2)), w->request, head, query);
+        }
+    sett_store(mine_of(sett_slice(t->O, query, ALL, head, w->request), at), sett_to(sett_mul(p.o, per_sum), x->o->dtype));
 }
 
 /* whole: is it all of the request's? */
@@ -114,7 +114,7 @@ static void store(sett_build *b, const decode_parts *x, const decode_work *w, se
     sett_if (b, whole)
         store_result(b, x, w, at, *p);
     sett_else (b)
-        sett__decode_store_part(b, x, slot, at, p);
+        store_part(b, x, slot, at, p);
 }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
@@ -206,6 +206,11 @@ static void gather(sett_build *b, const decode_parts *x, const decode_work *w, c
         const part p = of_run(b, x, &at, r);
         store(b, x, w, r->slot, whole, &at, &p);
     }
+}
+
+void sett__decode_store(sett_build *b, const decode_parts *x, const decode_work *w, const place *at, const part *p)
+{
+    store(b, x, w, w->slot, sett_eq(w->units, 1), at, p);
 }
 
 void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { COLUMNS = 512, MORE = 64, ROWS = 64, SUM_GROUPS = 2, SUM_COLUMNS = COLUMNS / SUM_GROUPS, SUM_N = 128 /* of an instruction: ptxas has no room for 256 where a block has 512 threads */, THREADS = (SUM_GROUPS + 2) * GROUP, QUERY_WARPS = GROUP / WARP - 1 };
-enum { MOST_KEYS = 64, SPLIT = 1024, LONG_SPLIT = 2048 /* of full tiles: what a split ends with takes as long as many keys */ };
+enum { MOST_KEYS = 64, SPLIT = 1024, LONG_SPLIT = 4096 /* of full tiles: what a split ends with takes as long as many keys */ };
 
 /* ---- rules ------------------------------------------------------------------------------------------------------ */
 static sett_attention_decode_options decode_of(const sett_attention_mla_options *o)
@@ -115,8 +115,8 @@ typedef struct weigh {
     attention_scores scores;
     sett_val *thread;
     sett_tiled_mma *qk;
-    sett_tensor *s, *max, *sum; /* registers; max in the unit of scores */
-    sett_pipeline_state *keys, *read, *more, *query, *put; /* read: of keys, whose products have ended */
+    sett_tensor *s[2], *max, *sum; /* registers; max in the unit of scores */
+    sett_pipeline_state *keys, *more, *keys_read, *more_read, *query, *put; /* read: whose products have ended */
 } weigh;
 
 /* V, (columns,keys), of a half of K. */
@@ -125,8 +125,8 @@ static sett_tensor *across(const decode_parts *x, sett_pipeline_state *half)
     return sett_select(sett_slice(x->part[0].ring, ALL, ALL, sett_pipeline_stage(half)), 1, 0);
 }
 
-/* Of each part of K as it comes. Then no product reads what lies behind the last key, until those of V do. */
-static void multiply(sett_build *b, const weigh *f, sett_val *tile)
+/* S of each part of K as it comes. */
+static void begin(sett_build *b, const weigh *f, sett_tensor *s)
 {
     const decode_parts *x = f->x;
     sett_thr_mma *mine = sett_get_slice(f->qk, f->thread);
@@ -135,17 +135,23 @@ static void multiply(sett_build *b, const weigh *f, sett_val *tile)
         sett_tensor *q = sett_local_tile(x->t.q, T(ROWS, x->part[i].columns), T(0, x->part[i].first));
         sett_tensor *fq = sett_make_fragment_A(f->qk, sett_partition_A(mine, q)), *fk = sett_make_fragment_B(f->qk, sett_partition_B(mine, sett_slice(x->part[i].ring, ALL, ALL, sett_pipeline_stage(get))));
         sett_consumer_wait(get);
-        sett_gemm(f->qk, f->s, fq, fk, f->s, .overwrite = !i);
-        if (i < 2)
-            sett_pipeline_advance(get);
+        sett_gemm(f->qk, s, fq, fk, s, .overwrite = !i);
+        sett_pipeline_advance(get);
     }
     sett_mma_commit(b);
-    sett_mma_wait(b, 0);
+}
+
+/* It has come: nothing reads what lies behind the last key, until products with V do; of the last tile, the next rows of Q may come. */
+static void end(sett_build *b, const weigh *f, sett_val *tile)
+{
+    const decode_parts *x = f->x;
     for (int i = 0; i < SUM_GROUPS; i++) {
-        sett__attention_clear(b, &x->t, across(x, f->read), SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, x->o->tuning.keys)), f->thread, GROUP, NULL);
-        next(f->read);
+        sett__attention_clear(b, &x->t, across(x, f->keys_read), SUM_COLUMNS, sett_sub(f->w.keys, sett_mul(tile, x->o->tuning.keys)), f->thread, GROUP, NULL);
+        next(f->keys_read);
     }
-    next(f->more);
+    next(f->more_read);
+    sett_if (b, sett_eq(tile, sett_sub(f->w.to, 1)))
+        sett_consumer_release(f->query);
 }
 
 /* Two numbers of each row, for those that sum. */
@@ -158,11 +164,11 @@ static void tell(sett_build *b, const weigh *f, sett_val *const of_rows[2])
     }
 }
 
-static void softmax(sett_build *b, const weigh *f, sett_val *s)
+static void softmax(sett_build *b, const weigh *f, const sett_tensor *from, sett_val *tile)
 {
     const decode_parts *x = f->x;
-    sett_val *fade, *p = sett__attention_softmax(&f->scores, f->max, f->sum, s, 0, &fade);
-    sett_tensor *out = sett_make_fragment_like(f->s, x->o->dtype);
+    sett_val *fade, *p = sett__attention_softmax(&f->scores, f->max, f->sum, sett__attention_score(b, &f->scores, sett_load(from), tile, true), 0, &fade);
+    sett_tensor *out = sett_make_fragment_like(from, x->o->dtype);
     sett_store(out, sett_to(p, x->o->dtype));
     sett_tiled_copy *r2s = sett_make_tiled_copy_C(sett_stmatrix(b, x->o->dtype, 4, false), f->qk);
     sett_thr_copy *mine = sett_get_slice(r2s, f->thread);
@@ -174,18 +180,40 @@ static void softmax(sett_build *b, const weigh *f, sett_val *s)
     sett_pipeline_advance(f->put);
 }
 
+static void weigh_tile(sett_build *b, const weigh *f, sett_val *tile)
+{
+    begin(b, f, f->s[0]);
+    sett_mma_wait(b, 0);
+    end(b, f, tile);
+    softmax(b, f, f->s[0], tile);
+}
+
+/* The softmax of the first lies under the product of the second. */
+static void weigh_two(sett_build *b, const weigh *f, sett_val *tile)
+{
+    for (int i = 0; i < 2; i++)
+        begin(b, f, f->s[i]);
+    for (int i = 0; i < 2; i++) {
+        sett_mma_wait(b, 1 - i);
+        end(b, f, sett_add(tile, i));
+        softmax(b, f, f->s[i], sett_add(tile, i));
+    }
+}
+
 static void weigh_split(sett_build *b, weigh *f)
 {
+    sett_val *from = f->w.from;
     f->of = (attention_work){.row = f->w.row, .head = sett_mul(f->w.head, f->x->group.divisor), .request = f->w.request, .rows = f->x->t.M, .keys = f->w.keys};
     sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
     sett__attention_scores_begin(b, &f->scores);
     sett_consumer_wait(f->query);
-    sett_for (b, tile, f->w.from, f->w.to, 1) {
-        multiply(b, f, tile);
-        sett_if (b, sett_eq(tile, sett_sub(f->w.to, 1))) /* the next rows may come */
-            sett_consumer_release(f->query);
-        softmax(b, f, sett__attention_score(b, &f->scores, sett_load(f->s), tile, true));
+    if (f->x->o->rows == ROWS) { /* of fewer rows K is what is waited for, and each tile leaves as soon as it can */
+        from = sett_sub(f->w.to, sett_mod(sett_sub(f->w.to, from), 2));
+        sett_for (b, tile, f->w.from, from, 2)
+            weigh_two(b, f, tile);
     }
+    sett_for (b, tile, from, f->w.to, 1)
+        weigh_tile(b, f, tile);
     sett_if (b, sett_ge(f->w.from, f->w.to))
         sett_consumer_release(f->query);
     sett_pipeline_advance(f->query);
@@ -202,11 +230,12 @@ static void weigh_all(sett_build *b, const decode_parts *x)
     weigh f = {.x = x, .thread = sett_sub(sett_thread_idx(b, 0), SUM_GROUPS * GROUP), .scores = {.b = b, .t = &x->scores, .heads = &x->group}};
     f.scores.w = &f.of;
     f.qk = sett_make_tiled_mma(sett_wgmma(b, .a = t, .b = t, .acc = SETT_F32, .n = keys), T(1, 1, 1), ALL);
-    f.s = sett_make_fragment_C(f.qk, sett_partition_shape_C(f.qk, T(ROWS, keys)));
+    for (int i = 0; i < 2; i++)
+        f.s[i] = sett_make_fragment_C(f.qk, sett_partition_shape_C(f.qk, T(ROWS, keys)));
     f.max = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1), f.sum = sett_make_rmem_tensor(b, SETT_F32, T(1, 2, 1), 1, 1);
     f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
     f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
-    f.keys = sett_pipeline_consumer_state(x->keys), f.read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->weighed);
+    f.keys = sett_pipeline_consumer_state(x->keys), f.keys_read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.more_read = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->weighed);
     sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -252,7 +281,6 @@ static void add(sett_build *b, const sums *f)
     next(f->get);
 }
 
-/* All parts go to PARTIAL, those of requests of one split too: a thread that has 128 sums has no registers for the way to a result. */
 static void finish(sett_build *b, const sums *f)
 {
     const decode_parts *x = f->x;
@@ -263,10 +291,11 @@ static void finish(sett_build *b, const sums *f)
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
         sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
         sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
-            sett__decode_store_part(b, x, f->w.slot, &at, &of);
+            sett__decode_store(b, x, &f->w, &at, &of);
     }
     next(f->get);
-    sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
+    sett_if (b, sett_gt(f->w.units, 1))
+        sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
 }
 
 static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
@@ -296,7 +325,7 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
 
 static void run(sett_build *b, const decode_parts *x)
 {
-    enum { LOADS = 56, WEIGHS = 104, SUMS = 176 }; /* registers */
+    enum { LOADS = 48, WEIGHS = 112, SUMS = 176 }; /* registers */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, GROUP / WARP);
     sett_if (b, sett_gt(group, SUM_GROUPS)) {
         sett_setmaxregister_decrease(b, LOADS);

@@ -670,8 +670,8 @@ START_TEST(the_workspace)
     ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, NULL), SETT_E_ARGUMENT);
     const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16};
     ck_assert(!sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 4096, &partial, &left, &err));
-    ck_assert_uint_eq(left, 2 * 64 * 2 * 2 + 2);
-    ck_assert_uint_eq(partial, 64 * 2 * 2 * 64 * 516);
+    ck_assert_uint_eq(left, 2 * 64 * 2 + 2);
+    ck_assert_uint_eq(partial, 64 * 2 * 64 * 516);
     ck_assert_int_eq(sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 0, &partial, &left, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_attention_mla_workspace: keys is 0: 1 or more");
 }
