@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bits of a query depend on its own request and the options alone. Requests of random batches by sett_attention and sett_attention_decode are
-computed again: alone, in another batch, with pages and without, by other blocks, and, where queries stand beside their keys, some queries of a
-request by themselves, as chunks of a prompt are. All bits of O and of the logarithm are the same. On a GPU by a sealed engine and the pack of
-bench/attention.py random --write; without one small ones on the CPU engine, in the orders lazy and random:SEED."""
+"""The bits of a query depend on its own request and the options alone. Requests of random batches by sett_attention, sett_attention_decode and
+sett_attention_mla are computed again: alone, in another batch, with pages and without, by other blocks, and, where queries stand beside their
+keys, some queries of a request by themselves, as chunks of a prompt are. All bits of O and of the logarithm are the same. On a GPU by a sealed
+engine and the pack of bench/attention.py random --write; without one small ones on the CPU engine, in the orders lazy and random:SEED."""
 
 import random
 import sys
@@ -17,8 +17,9 @@ import sett
 PREFILL = ({"dtype": "bf16", "d": 128, "causal": 1}, {"dtype": "f16", "d": 64, "window": 1, "softcap": 1, "sinks": 1}, {"dtype": "bf16", "d": 192, "dv": 128, "alibi": 1},
     {"dtype": "bf16", "d": 256, "causal": 1, "window": 1}, {"dtype": E4, "d": 128, "scaled": 1, "prefix": 1})
 DECODE = ({"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 64, "causal": 1, "window": 1, "rows": 32, "sinks": 1}, {"dtype": "bf16", "d": 128, "kv": E4, "scaled": 1, "prefix": 1, "softcap": 1})
-WAYS = {"attention": ({"ragged": 1, "dynamic": 1}, {}, {"page": 16}, {"ragged": 1, "page": 48, "blocks": 3}), "attention_decode": ({"lengths": 1}, {}, {"page": 16}, {"page": 64, "blocks": 3})}
-BASES = [("attention", one) for one in PREFILL] + [("attention_decode", one) for one in DECODE]
+DECODES = {"lengths": 1}, {}, {"page": 16}, {"page": 64, "blocks": 3}
+WAYS = {"attention": ({"ragged": 1, "dynamic": 1}, {}, {"page": 16}, {"ragged": 1, "page": 48, "blocks": 3}), "attention_decode": DECODES, "attention_mla": DECODES}
+BASES = [("attention", one) for one in PREFILL] + [("attention_decode", one) for one in DECODE] + [("attention_mla", {"dtype": "bf16", "causal": 1, "sinks": 1})]
 
 
 def kinds():
@@ -37,7 +38,7 @@ def batch(seed, number, large):
 
     requests, shared = rng.randrange(2, 6), rng.choice((1, 2))
     queries = rng.choice((1, 2, 5))
-    rows = [queries if family == "attention_decode" else length(most[0]) for _ in range(requests)]
+    rows = [queries if family != "attention" else length(most[0]) for _ in range(requests)]
     keys = [length(most[1]) for _ in range(requests)]
     return Draw(number, family, {**base, **WAYS[family][0], "lse": 1}, shared * rng.choice((1, 2, 4)), shared, rows, keys, [length(most[1]) for _ in range(requests)], rng.randrange(1, most[1]), 4.0,
         0.1, 1, rng.random() < 0.3, rng.choice((0, 7)), rng.getrandbits(31))
@@ -66,7 +67,7 @@ def others(drawn, rng):
     """(way, requests, first, last) of all that is compared with the batch."""
     family, every = drawn.family, list(range(len(drawn.rows)))
     for way in WAYS[family]:
-        dense, uneven = not way.get("page") and not way.get("lengths") and not way.get("ragged"), way.get("ragged") or family == "attention_decode"
+        dense, uneven = not way.get("page") and not way.get("lengths") and not way.get("ragged"), way.get("ragged") or family != "attention"
         for r in every:
             yield way, [r], 0, drawn.rows[r]
         if uneven and not dense:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random attentions by sett_attention and sett_attention_decode beside Float64: types, head sizes, masks, scores, requests of any length, pages in
+"""Random attentions by sett_attention, sett_attention_decode and sett_attention_mla beside Float64: types, head sizes, masks, scores, requests of any length, pages in
 random order, strides; what is not a request's is NaN. On a GPU with PyTorch, by a sealed engine and a pack that was made before; without a GPU
 small ones with NumPy on the CPU engine, in all its orders, whose bits are the same.
 
@@ -34,13 +34,16 @@ MASKS = ({}, {"causal": 1}, {"window": 1}, {"causal": 1, "window": 1}, {"prefix"
 PREFILL = (
     ({"dtype": "bf16", "d": 64}, {"dtype": "f16", "d": 96}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 128}, {"dtype": "bf16", "d": 192, "dv": 128},
         {"dtype": "f16", "d": 192}, {"dtype": "bf16", "d": 256}, {"dtype": E4, "d": 64}, {"dtype": E4, "d": 128, "scaled": 1, "out": "f16"}, {"dtype": E4, "d": 256, "scaled": 1}),
-    ({}, {"ragged": 1}, {"page": 16}, {"page": 64}, {"ragged": 1, "page": 16}, {"ragged": 1, "page": 48}, {"ragged": 1, "page": 256}),
+    ({}, {"ragged": 1}, {"page": 16}, {"page": 64}, {"ragged": 1, "page": 48}, {"ragged": 1, "page": 256}),
     MASKS, SCORES, ({}, {"dynamic": 1}, {"blocks": 3}, {"dynamic": 1, "blocks": 3, "rows": 64}), ({}, {"group": 2}, {"group": 8}), ({}, {"exact": 1}), ({}, {"lse": 1}), ({}, {"sinks": 1}), ({}, {"scale": 1}))
 DECODE = (
     ({"dtype": "bf16", "d": 64}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 128}, {"dtype": "f16", "d": 256}, {"dtype": "bf16", "d": 128, "kv": E4, "scaled": 1},
         {"dtype": "f16", "d": 64, "kv": E4}, {"dtype": "bf16", "d": 256, "kv": E4, "scaled": 1}),
     ({}, {"lengths": 1}, {"page": 16}, {"page": 48}, {"page": 64}, {"page": 256}),
     MASKS, SCORES, ({}, {"rows": 32}, {"rows": 64}), ({}, {"blocks": 3}), ({}, {"split": 256}), ({}, {"exact": 1}), ({"lse": 1}, {}), ({}, {"sinks": 1}), ({}, {"scale": 1}))
+
+LATENT = ({"dtype": "bf16"}, {"dtype": "f16"}), ({}, {"lengths": 1}, {"page": 16}, {"page": 48}), ({}, {"causal": 1}), ({}, {"window": 1}), ({}, {"blocks": 3}), ({}, {"split": 128}), ({}, {"exact": 1}), ({"lse": 1}, {}), ({}, {"sinks": 1})
+WIDTHS = 576, 512  # of Q and K, and of V and O, which has K's first columns
 
 
 def together(lines, seed):
@@ -65,12 +68,12 @@ def together(lines, seed):
         left -= {(a, row[a], b, row[b]) for a in of for b in of if a < b}
         kinds.append({name: value for a in of for name, value in lines[a][row[a]].items()})
     for one in kinds:  # the library refuses it
-        if one["dtype"] == E4 and one["d"] == 256 and one.get("exact") and one.get("softcap"):
+        if one["dtype"] == E4 and one.get("d") == 256 and one.get("exact") and one.get("softcap"):
             del one["exact"]
     return kinds
 
 
-KINDS = [("attention", one) for one in together(PREFILL, 1)] + [("attention_decode", one) for one in together(DECODE, 1)]
+KINDS = [(family, one) for family, lines in (("attention", PREFILL), ("attention_decode", DECODE), ("attention_mla", LATENT)) for one in together(lines, 6)]
 
 
 # ---- draws -------------------------------------------------------------------------------------------------------------
@@ -96,15 +99,20 @@ class Draw(NamedTuple):
         return self.options.get("kv", self.options["dtype"])
 
     @property
-    def source(self):
-        return "page" if self.options.get("page") else "ragged" if self.options.get("ragged") else "lengths" if self.options.get("lengths") else "dense"
+    def latent(self):
+        return self.family == "attention_mla"
+
+    @property
+    def widths(self):
+        """Columns of Q and K, and of V and O."""
+        return WIDTHS if self.latent else (self.options["d"], self.options.get("dv", self.options["d"]))
 
 
 def draw(seed, number, large):
     """The problem of a number: large, as a GPU has it, or small."""
     rng = random.Random(f"{seed} {number}")
     family, options = KINDS[number % len(KINDS)]
-    decode, page = family == "attention_decode", options.get("page", 0)
+    decode, page = family != "attention", options.get("page", 0)
     uneven_rows, uneven_keys = options.get("ragged"), options.get("ragged") or page or options.get("lengths")
     most_requests, most_pairs = (8, 4e7) if large else (3, 1e6)
 
@@ -123,7 +131,7 @@ def draw(seed, number, large):
 
     requests = 0 if not decode and rng.random() < 0.03 else extent(most_requests, most_requests)
     shared, group = rng.choice((1, 2, 3, 4) if large else (1, 2)), rng.choice((1, 1, 2, 4, 8) if large or decode else (1, 2))
-    group = options.get("group", group)
+    group = options.get("group", rng.choice((4, 16, 128)) if large and family == "attention_mla" else group)
     same_rows, same_keys = rows(), keys()
     row_of = [rows() if uneven_rows else same_rows for _ in range(requests)]
     key_of = [keys() if uneven_keys else same_keys for _ in range(requests)]
@@ -182,7 +190,7 @@ class Case:
         self.rng = rng = random.Random(drawn.seed)
         xp.seed(drawn.seed)
         self.vectors, requests, self.most_rows, self.most_keys = {}, len(drawn.rows), max(drawn.rows, default=0), max([1, *drawn.keys])
-        d, dv, kv, ragged, pages = o["d"], o.get("dv", o["d"]), drawn.kv, bool(o.get("ragged")), bool(o.get("page"))
+        (d, dv), kv, ragged, pages = drawn.widths, drawn.kv, bool(o.get("ragged")), bool(o.get("page"))
         out = o.get("out", "bf16" if o["dtype"] == E4 else o["dtype"])
         total, flat_keys = drawn.spare + sum(drawn.rows) + drawn.spare, ragged and not pages
         of_rows, of_keys = self.place_of_rows(), self.place_of_pages() if pages else self.place_of_keys()
@@ -263,20 +271,20 @@ class Case:
         self.vector("SINKS", "f32", [rng.choice((-math.inf, *[3 * rng.gauss(0, 1)] * 9)) for _ in range(d.heads)])
         self.vector("PREFIX", "i32", d.prefix), self.vector("KEYS", "i32", d.keys)
         self.vector("NEXT", "i32", [0, 0])
-        if d.family == "attention_decode":
+        if d.family != "attention":
             keys = self.columns * d.options["page"] if d.options.get("page") else self.k.shape[2]
-            partial, left = sett.kernels.attention_decode_workspace(requests, d.heads, d.shared, d.rows[0], max(1, keys), **d.options)
+            partial, left = getattr(sett.kernels, d.family + "_workspace")(requests, d.heads, d.shared, d.rows[0], max(1, keys), **d.options)
             self.vectors["PARTIAL"] = Array(self.xp, "f32", (partial,), (1,))
             self.vector("LEFT", "i32", [0] * left)
 
     def arguments(self):
-        o, d, decode = self.drawn.options, self.drawn, self.drawn.family == "attention_decode"
-        args = [x.given() for x in (self.q, self.k, self.v, self.out)]
+        o, d, decode = self.drawn.options, self.drawn, self.drawn.family != "attention"
+        args = [x.given() for x in (self.q, self.k, *([] if d.latent else [self.v]), self.out)]
         ragged, page = o.get("ragged"), o.get("page")
         lengths = [page, "KEYS"] if page else [o.get("lengths"), "KEYS"]
         scales = [[o.get("scaled"), name] for name in ("QSCALES", "KSCALES", "VSCALES")][decode:]
         where = [[page, self.table.view if page else None], lengths]
-        masks = [[o.get("scale"), d.scale], [o.get("window"), d.window], [o.get("prefix"), "PREFIX"], [o.get("softcap"), d.cap], [o.get("alibi"), "SLOPES"], [o.get("sinks"), "SINKS"], [o.get("lse"), self.lse.given()]]
+        masks = [[o.get("scale") or d.latent, d.scale], [o.get("window"), d.window], [o.get("prefix"), "PREFIX"], [o.get("softcap"), d.cap], [o.get("alibi"), "SLOPES"], [o.get("sinks"), "SINKS"], [o.get("lse"), self.lse.given()]]
         first = scales + where if decode else [[ragged, "QOFFSETS"], [ragged and not page, "KOFFSETS"], *where, *scales]
         last = [[decode, "PARTIAL"], [decode, "LEFT"]] if decode else [[o.get("dynamic"), "NEXT"]]
         for is_one, what in first + masks + last:
@@ -300,8 +308,9 @@ class Case:
         """(what is wrong or None, the most of a bound that an error has)."""
         xp, d, o, m = self.xp, self.drawn, self.drawn.options, self.xp.math
         group, requests = d.heads // d.shared, len(d.rows)
-        q, k, v = self.q.get(), self.k.get(), self.v.get()
-        unit = d.scale if o.get("scale") else o["d"] ** -0.5
+        q, k = self.q.get(), self.k.get()
+        v = k[..., : d.widths[1]] if d.latent else self.v.get()
+        unit = d.scale if o.get("scale") or d.latent else o["d"] ** -0.5
         if o.get("scaled"):
             v = v * self.value("VSCALES")[:, None, None]
             k = k * self.value("KSCALES")[:, None, None]
@@ -310,7 +319,7 @@ class Case:
         by_heads = (requests, d.heads, self.most_rows, -1)
 
         def products(f):
-            return (f(q).reshape((*by_shared[:3], o["d"])) @ f(k).swapaxes(2, 3)).reshape((*by_heads[:3], self.most_keys)) * unit
+            return (f(q).reshape((*by_shared[:3], d.widths[0])) @ f(k).swapaxes(2, 3)).reshape((*by_heads[:3], self.most_keys)) * unit
 
         own = xp.ints(range(self.most_rows))[None, :, None] + (xp.ints(d.keys) - xp.ints(d.rows))[:, None, None]
         key = xp.ints(range(self.most_keys))[None, None]
