@@ -53,10 +53,13 @@ static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edg
  * eight and two of the next: V's keys were turned to that order (attention_turn.c). */
 static void keep(sett_build *b, const flash *f, sett_val *p)
 {
-    if (is_f8(f->t->o))
-        sett_store(sett_composition(f->p, sett_make_layout(b, T(2, 2, 2, f->t->o->tuning.keys / 16), T(1, 4, 2, 8))), sett_to(sett_reshape(p, T(2, 2, 2, f->t->o->tuning.keys / 16)), f->t->o->dtype));
-    else
-        sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
+    const int keys = f->t->o->tuning.keys;
+    if (is_f8(f->t->o)) {
+        sett_tensor *ordered = sett_make_rmem_tensor(b, SETT_F32, 64 * keys / GROUP);
+        sett_store(sett_composition(ordered, sett_make_layout(b, T(2, 2, 2, keys / 16), T(2, 4, 1, 8))), sett_reshape(p, T(2, 2, 2, keys / 16)));
+        p = sett_load(ordered);
+    }
+    sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
 }
 
 /* Tiles from `from` on down to `to`, of which those behind have been counted. */
