@@ -51,7 +51,7 @@ static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edg
 
 /* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
  * eight and two of the next: V's keys were turned to that order (attention_turn.c). */
-static void keep(sett_build *b, const flash *f, sett_val *p)
+static sett_val *narrowed(sett_build *b, const flash *f, sett_val *p)
 {
     const int keys = f->t->o->tuning.keys;
     if (is_f8(f->t->o)) {
@@ -59,7 +59,7 @@ static void keep(sett_build *b, const flash *f, sett_val *p)
         sett_store(sett_composition(ordered, sett_make_layout(b, T(2, 2, 2, keys / 16), T(2, 4, 1, 8))), sett_reshape(p, T(2, 2, 2, keys / 16)));
         p = sett_load(ordered);
     }
-    sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
+    return sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype);
 }
 
 /* Tiles from `from` on down to `to`, of which those behind have been counted. */
@@ -74,11 +74,15 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
         turn(b, f, false);
         sett_mma_wait(b, 1);  /* S has come */
         release(f->keys);
-        sett_val *p = weights(b, f, tile, edge, &fade);
+        sett_val *p = narrowed(b, f, weights(b, f, tile, edge, &fade));
+        sett_val *fades = sett_ne(fade, 1.0);
+        sett_if (b, sett_vote_any_sync(sett_or(sett_element(fades, 0), sett_element(fades, 1)))) {
+            sett_mma_wait(b, 0);
+            sett_store(f->o, sett_mul(sett_load(f->o), fade));
+        }
         sett_mma_wait(b, 0);  /* O and P are free */
         release(f->values);
-        sett_store(f->o, sett_mul(sett_load(f->o), fade));
-        keep(b, f, p);
+        sett_store(f->p, p);
     }
 }
 
@@ -99,7 +103,7 @@ static void loop(sett_build *b, const flash *f)
     begin_scores(b, f);
     sett_mma_wait(b, 0);
     release(f->keys);
-    keep(b, f, weights(b, f, last, true, &fade));
+    sett_store(f->p, narrowed(b, f, weights(b, f, last, true, &fade)));
     sett_consumer_wait(f->values);
     clear_tail(b, f, last);
     if (sett__attention_masks_last(f->t))
