@@ -75,6 +75,8 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
         sett_mma_wait(b, 1);  /* S has come */
         release(f->keys);
         sett_val *p = narrowed(b, f, weights(b, f, tile, edge, &fade));
+        /* Most maxima do not grow, and times 1 changes no bit. The branch holds the softmax in front of the wait: ptxas moves waits up, past all
+         * exponents, to the next branch. */
         sett_val *fades = sett_ne(fade, 1.0);
         sett_if (b, sett_vote_any_sync(sett_or(sett_element(fades, 0), sett_element(fades, 1)))) {
             sett_mma_wait(b, 0);

@@ -82,7 +82,20 @@ static sett_val *merged(sett_val *x, sett_val *y)
     return sett_or(sett_and(x, lower), sett_and(y, ~lower));
 }
 
-/* Item i of a tile: 32 keys of 64 columns. All are loaded before the first are stored, as loads would wait for those. */
+/* Of each half of 32 keys, two words of two columns of two keys to two of a column of four; those of keys that the mask has. */
+static void turn_words(const turn *y, sett_tensor *word, sett_val *const mask[2])
+{
+    for (int half = 0; half < 2; half++) {
+        sett_val *x = sett_at(word, 2 * half), *z = sett_at(word, 2 * half + 1);
+        sett_val *even = merged(x, sett_shl(z, 8)), *odd = merged(sett_shr(x, 8), z);
+        if (mask[half])
+            even = sett_and(even, mask[half]), odd = sett_and(odd, mask[half]);
+        sett_set(word, sett_where(y->upper, odd, even), 2 * half);
+        sett_set(word, sett_where(y->upper, even, odd), 2 * half + 1);
+    }
+}
+
+/* Item i of a tile: 32 keys of 64 columns. Some are loaded before others are stored, as loads would wait for those. */
 static void turn_item(const turn *y, sett_val *i, sett_val *from, sett_val *to, sett_val *left)
 {
     const attention_parts *t = y->t;
@@ -90,24 +103,20 @@ static void turn_item(const turn *y, sett_val *i, sett_val *from, sett_val *to, 
     const two group = parts_of(i, items), first = parts_of(sett_mul(group.rest, TOGETHER), in), piece = parts_of(sett_mul(group.whole, KEYS / PIECE), out);
     sett_val *load = sett_add(sett_add(from, sett_mul(group.whole, KEYS * in)), sett_mul(first.whole, keys * in)), *mine = sett_xor(y->load, first.rest);
     sett_val *store = sett_add(sett_add(to, sett_mul(piece.whole, columns * out)), sett_add(sett_xor(y->store, piece.rest), sett_mul(group.rest, TOGETHER * PIECE * out)));
-    sett_tensor *word[TOGETHER];
-    sett_val *mask[2];
-    for (int k = 0; k < TOGETHER; k++) {
-        word[k] = sett_make_rmem_tensor(y->b, SETT_U32, MATRICES);
-        sett_copy(y->get, sett_slice(y->from, ALL, sett_add(load, sett_xor(mine, k))), sett_recast_tensor(word[k], SETT_U16));
-    }
+    sett_val *mask[2] = {NULL};
     if (t->o->ragged || t->o->page)
         seen_bytes(y, sett_sub(left, sett_mul(group.whole, KEYS)), mask);
-    for (int k = 0; k < TOGETHER; k++) {
-        for (int half = 0; half < 2; half++) {
-            sett_val *x = sett_at(word[k], 2 * half), *z = sett_at(word[k], 2 * half + 1);
-            sett_val *even = merged(x, sett_shl(z, 8)), *odd = merged(sett_shr(x, 8), z);
-            if (t->o->ragged || t->o->page)
-                even = sett_and(even, mask[half]), odd = sett_and(odd, mask[half]);
-            sett_set(word[k], sett_where(y->upper, odd, even), 2 * half);
-            sett_set(word[k], sett_where(y->upper, even, odd), 2 * half + 1);
+    const int at_once = *mask ? TOGETHER / 2 : TOGETHER; /* registers */
+    for (int n = 0; n < TOGETHER; n += at_once) {
+        sett_tensor *word[TOGETHER];
+        for (int k = 0; k < at_once; k++) {
+            word[k] = sett_make_rmem_tensor(y->b, SETT_U32, MATRICES);
+            sett_copy(y->get, sett_slice(y->from, ALL, sett_add(load, sett_xor(mine, n + k))), sett_recast_tensor(word[k], SETT_U16));
         }
-        sett_copy(y->put, sett_recast_tensor(word[k], SETT_U16), sett_slice(y->to, ALL, sett_add(store, k * PIECE * out)));
+        for (int k = 0; k < at_once; k++) {
+            turn_words(y, word[k], mask);
+            sett_copy(y->put, sett_recast_tensor(word[k], SETT_U16), sett_slice(y->to, ALL, sett_add(store, (n + k) * PIECE * out)));
+        }
     }
 }
 
