@@ -8,7 +8,7 @@
 static const struct tile {
     int arch, d, dv, rows, keys, stages;
     bool f8;
-} tiles[] = {{90, 64, 64, 128, 128, 3, true}, {90, 128, 128, 128, 128, 2, true}, {90, 256, 256, 128, 64, 2, true}, {90, 64, 64, 192, 128, 4, false}, {90, 96, 96, 128, 160, 2, false},
+} tiles[] = {{90, 64, 64, 128, 128, 3, true}, {90, 128, 128, 128, 192, 2, true}, {90, 256, 256, 128, 64, 2, true}, {90, 64, 64, 192, 128, 4, false}, {90, 96, 96, 128, 160, 2, false},
     {90, 128, 128, 128, 128, 2, false}, {90, 192, 128, 128, 128, 2, false}, {90, 192, 192, 128, 112, 2, false}, {90, 256, 256, 128, 80, 2, false},
     {80, 64, 64, 128, 64, 3, false}, {80, 96, 96, 128, 32, 3, false}, {80, 128, 128, 128, 32, 3, false}, {80, 192, 128, 64, 32, 2, false}, {80, 192, 192, 64, 32, 2, false}, {80, 256, 256, 64, 32, 2, false}}; /* of 80 they fit 99 KB */
 
@@ -286,8 +286,8 @@ static void run_warps(sett_build *b, const attention_parts *t)
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : t->o->dv > 128 && is_f8(t->o) ? turning_wide : is_f8(t->o) && (t->o->ragged || t->o->page) ? turning : two; /* of one group there are enough */
+    static const int two[] = {40, 232}, turning[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && (t->o->dv > 128 || t->o->ragged || t->o->page) ? turning : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

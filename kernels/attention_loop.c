@@ -14,13 +14,19 @@ typedef struct flash {
     sett_pipeline_state *work, *query, *keys, *values;
 } flash;
 
-/* Two groups take turns to begin products, so that one's softmax lies under the other's products. */
+/* Two groups take turns to begin products, so that one's softmax lies under the other's products. Products of fp8 take half the time, so
+ * exponents are what groups wait for: turns make them slower. */
+static bool takes_turns(const attention_parts *t)
+{
+    return groups_of(t->o) == 2 && !is_f8(t->o);
+}
+
 static void turn(sett_build *b, const flash *f, bool mine)
 {
     sett_val *whose = mine ? f->group : sett_sub(1, f->group);
-    if (groups_of(f->t->o) == 2 && mine)
+    if (takes_turns(f->t) && mine)
         sett_barrier(b, sett_add(whose, BARRIER_TURN), 2 * GROUP);
-    else if (groups_of(f->t->o) == 2)
+    else if (takes_turns(f->t))
         sett_barrier_arrive(b, sett_add(whose, BARRIER_TURN), 2 * GROUP);
 }
 
@@ -193,7 +199,7 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
     sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
     scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
     scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
-    if (groups_of(t->o) == 2)
+    if (takes_turns(t))
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
