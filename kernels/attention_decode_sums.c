@@ -72,7 +72,7 @@ static sett_tensor *partial_row(sett_build *b, const decode_parts *x, sett_val *
 }
 
 /* ---- ways out ------------------------------------------------------------------------------------------------- */
-void sett__decode_store_part(sett_build *b, const decode_parts *x, sett_val *slot, const place *at, const part *p)
+static void store_part(sett_build *b, const decode_parts *x, sett_val *slot, const place *at, const part *p)
 {
     sett_tensor *row = partial_row(b, x, slot, at->row);
     sett_store(mine_of(row, at), p->o);
@@ -114,7 +114,7 @@ static void store(sett_build *b, const decode_parts *x, const decode_work *w, se
     sett_if (b, whole)
         store_result(b, x, w, at, *p);
     sett_else (b)
-        sett__decode_store_part(b, x, slot, at, p);
+        store_part(b, x, slot, at, p);
 }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
@@ -206,6 +206,14 @@ static void gather(sett_build *b, const decode_parts *x, const decode_work *w, c
         const part p = of_run(b, x, &at, r);
         store(b, x, w, r->slot, whole, &at, &p);
     }
+}
+
+void sett__decode_store(sett_build *b, const decode_parts *x, const decode_work *w, const place *at, const part *p, bool direct)
+{
+    if (direct)
+        store(b, x, w, w->slot, sett_eq(w->units, 1), at, p);
+    else
+        store_part(b, x, w->slot, at, p);
 }
 
 void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew)

@@ -287,16 +287,18 @@ static void finish(sett_build *b, const sums *f)
     const decode_parts *x = &y;
     sett_val *lane = sett_lane_idx(b), *thread = sett_mod(sett_shuffle_sync(sett_thread_idx(b, 0), lane, WARP), GROUP); /* the same, as the rows below: what follows from them takes no registers before */
     y.rows = sett_shuffle_sync(y.rows, lane, WARP);
+    const bool direct = !x->o->sinks && !x->o->exact; /* which have no registers beside 128 sums: such go through PARTIAL in any case */
     sett_consumer_wait(f->get);
     for (int i = 0; i < 2; i++) {
         const decode_place at = {row_of(thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N)), NULL};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
         sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
         sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
-            sett__decode_store_part(b, x, f->w.slot, &at, &of);
+            sett__decode_store(b, x, &f->w, &at, &of, direct);
     }
     next(f->get);
-    sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
+    sett_if (b, direct ? sett_gt(f->w.units, 1) : sett_const(b, SETT_BOOL, 1))
+        sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
 }
 
 static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
