@@ -207,7 +207,7 @@ static void weigh_split(sett_build *b, weigh *f)
     sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
     sett__attention_scores_begin(b, &f->scores);
     sett_consumer_wait(f->query);
-    if (f->x->o->rows == ROWS && !f->x->o->window) { /* of fewer rows K is what is waited for, and each tile leaves as soon as it can; two masks of two tiles have no registers */
+    if (f->x->o->rows == ROWS && !f->x->o->causal && !f->x->o->window) { /* of fewer rows K is what is waited for, and each tile leaves as soon as it can; bounds of each row have no registers beside two tiles */
         from = sett_sub(f->w.to, sett_mod(sett_sub(f->w.to, from), 2));
         sett_for (b, tile, f->w.from, from, 2)
             weigh_two(b, f, tile);
