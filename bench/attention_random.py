@@ -24,7 +24,7 @@ from random_problems import E4, TYPE, Array, Device, arguments, every, has_gpu, 
 import sett
 
 PACK = os.path.join(tempfile.gettempdir(), "attention-random.settpack")
-MOST_KERNELS, BITS, FAR = 150, 600, 1 << 28  # FAR: no page
+MOST_KERNELS, BITS, FAR = 220, 600, 1 << 28  # FAR: no page
 BOUND = {"bf16": 2**-7, "f16": 2**-10, E4: 2**-3}
 F8_SUMS, TANH = 2**-13, 2**-10.98
 
@@ -42,6 +42,12 @@ DECODE = (
     ({}, {"lengths": 1}, {"page": 16}, {"page": 48}, {"page": 64}, {"page": 256}),
     MASKS, SCORES, ({}, {"rows": 32}, {"rows": 64}), ({}, {"blocks": 3}), ({}, {"split": 256}), ({}, {"exact": 1}), ({"lse": 1}, {}), ({}, {"sinks": 1}), ({}, {"scale": 1}))
 
+# What targets from sm_80 on have, by mma.sync and cp.async.
+OF_80 = ({"arch": 80},)
+PREFILL_80 = (OF_80, ({"dtype": "bf16", "d": 64}, {"dtype": "f16", "d": 96}, {"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 192, "dv": 128}, {"dtype": "bf16", "d": 256}),
+    ({}, {"ragged": 1}, {"page": 16}, {"ragged": 1, "page": 48}), MASKS, SCORES, ({}, {"dynamic": 1}, {"blocks": 3}), ({}, {"group": 4}), ({}, {"exact": 1}), ({"lse": 1}, {}), ({}, {"sinks": 1}))
+DECODE_80 = (OF_80, ({"dtype": "bf16", "d": 64}, {"dtype": "f16", "d": 128}, {"dtype": "bf16", "d": 256}), ({}, {"lengths": 1}, {"page": 16}, {"page": 48}), MASKS, SCORES,
+    ({}, {"rows": 32}, {"rows": 64}), ({}, {"blocks": 3}), ({}, {"exact": 1}), ({"lse": 1}, {}), ({}, {"sinks": 1}))
 LATENT = ({"dtype": "bf16"}, {"dtype": "f16"}), ({}, {"lengths": 1}, {"page": 16}, {"page": 48}), ({}, {"causal": 1}), ({}, {"window": 1}), ({}, {"blocks": 3}), ({}, {"split": 128}), ({}, {"exact": 1}), ({"lse": 1}, {}), ({}, {"sinks": 1})
 WIDTHS = 576, 512  # of Q and K, and of V and O, which has K's first columns
 
@@ -73,7 +79,7 @@ def together(lines, seed):
     return kinds
 
 
-KINDS = [(family, one) for family, lines in (("attention", PREFILL), ("attention_decode", DECODE), ("attention_mla", LATENT)) for one in together(lines, 6)]
+KINDS = [(family, one) for family, lines in (("attention", PREFILL), ("attention_decode", DECODE), ("attention_mla", LATENT), ("attention", PREFILL_80), ("attention_decode", DECODE_80)) for one in together(lines, 6)]
 
 
 # ---- draws -------------------------------------------------------------------------------------------------------------
