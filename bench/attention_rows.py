@@ -162,7 +162,7 @@ def fp8(engine, must, goal, tiles):
         return lambda s: bind(s.small)
 
     ways = {OURS: small(), PLAIN: ours(engine, d=d)}
-    for keys in (64, 192) if tiles else ():
+    for keys in (128, 224) if tiles else ():
         ways[f"sett, keys={keys}"] = small(keys=keys)
     return Cell(f"fp8 beside bf16, B{batch} H{heads} S{rows} D{d}", dict.fromkeys(ways, work(batch, heads, rows, d, d)), make, ways, PLAIN, must, goal, check)
 

@@ -8,7 +8,7 @@
 static const struct tile {
     int arch, d, dv, rows, keys, stages;
     bool f8;
-} tiles[] = {{90, 64, 64, 128, 128, 3, true}, {90, 128, 128, 128, 128, 2, true}, {90, 256, 256, 128, 64, 2, true}, {90, 64, 64, 192, 128, 4, false}, {90, 96, 96, 128, 160, 2, false},
+} tiles[] = {{90, 64, 64, 128, 128, 3, true}, {90, 128, 128, 128, 192, 2, true}, {90, 256, 256, 128, 64, 2, true}, {90, 64, 64, 192, 128, 4, false}, {90, 96, 96, 128, 160, 2, false},
     {90, 128, 128, 128, 128, 2, false}, {90, 192, 128, 128, 128, 2, false}, {90, 192, 192, 128, 112, 2, false}, {90, 256, 256, 128, 80, 2, false},
     {80, 64, 64, 128, 64, 3, false}, {80, 96, 96, 128, 32, 3, false}, {80, 128, 128, 128, 32, 3, false}, {80, 192, 128, 64, 32, 2, false}, {80, 192, 192, 64, 32, 2, false}, {80, 256, 256, 64, 32, 2, false}}; /* of 80 they fit 99 KB */
 
@@ -54,7 +54,7 @@ static bool has_own_out(const sett_attention_options *o)
 static void check_tile(const sett_attention_options *o, const device *d, choice *c)
 {
     const sett_attention_tuning *tune = &o->tuning;
-    const int sums = tune->keys / 2 + tune->keys / 4 + o->dv / 2, most = tune->rows > 128 ? 128 : 216, step = is_f8(o) ? 32 : 16;
+    const int of_weights = is_f8(o) ? 8 : 4, sums = tune->keys / 2 + tune->keys / of_weights + o->dv / 2, most = tune->rows > 128 ? 128 : 216, step = is_f8(o) ? 32 : 16;
     if (tune->arch == 80 ? tune->rows < WARP_ROWS || tune->rows > 128 || tune->rows % WARP_ROWS : tune->rows != 64 && tune->rows != 128 && tune->rows != 192)
         REFUSE(c, ".rows is %d: %s", tune->rows, tune->arch == 80 ? "a multiple of 16, up to 128" : "64, 128 or 192");
     if (tune->rows % heads_of(o))
@@ -62,7 +62,7 @@ static void check_tile(const sett_attention_options *o, const device *d, choice 
     if (tune->keys < step || tune->keys > 256 || tune->keys % step)
         REFUSE(c, ".keys is %d: a multiple of %d, up to 256", tune->keys, step);
     if (sums > most)
-        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 4 / 3 / step * step);
+        REFUSE(c, ".keys is %d: of .dv %d and .rows %d at most %d", tune->keys, o->dv, tune->rows, (most - o->dv / 2) * 2 * of_weights / (of_weights + 2) / step * step);
     sett__in_range(c, "stages", tune->stages, 2, MOST_STAGES);
     sett__in_range(c, "blocks", tune->blocks, 1, INT_MAX);
     if (!*c->why && least_bytes(o) > d->shared_memory_bytes)
@@ -286,8 +286,8 @@ static void run_warps(sett_build *b, const attention_parts *t)
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {56, 224}, turning_wide[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : !is_f8(t->o) ? two : t->o->dv > 128 ? turning_wide : turning; /* of one group there are enough */
+    static const int two[] = {40, 232}, turning[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && (t->o->dv > 128 || t->o->ragged || t->o->page) ? turning : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

@@ -14,13 +14,19 @@ typedef struct flash {
     sett_pipeline_state *work, *query, *keys, *values;
 } flash;
 
-/* Two groups take turns to begin products, so that one's softmax lies under the other's products. */
+/* Two groups take turns to begin products, so that one's softmax lies under the other's products. Products of fp8 take half the time, so
+ * exponents are what groups wait for: turns make them slower. */
+static bool takes_turns(const attention_parts *t)
+{
+    return groups_of(t->o) == 2 && !is_f8(t->o);
+}
+
 static void turn(sett_build *b, const flash *f, bool mine)
 {
     sett_val *whose = mine ? f->group : sett_sub(1, f->group);
-    if (groups_of(f->t->o) == 2 && mine)
+    if (takes_turns(f->t) && mine)
         sett_barrier(b, sett_add(whose, BARRIER_TURN), 2 * GROUP);
-    else if (groups_of(f->t->o) == 2)
+    else if (takes_turns(f->t))
         sett_barrier_arrive(b, sett_add(whose, BARRIER_TURN), 2 * GROUP);
 }
 
@@ -51,12 +57,15 @@ static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edg
 
 /* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
  * eight and two of the next: V's keys were turned to that order (attention_turn.c). */
-static void keep(sett_build *b, const flash *f, sett_val *p)
+static sett_val *narrowed(sett_build *b, const flash *f, sett_val *p)
 {
-    if (is_f8(f->t->o))
-        sett_store(sett_composition(f->p, sett_make_layout(b, T(2, 2, 2, f->t->o->tuning.keys / 16), T(1, 4, 2, 8))), sett_to(sett_reshape(p, T(2, 2, 2, f->t->o->tuning.keys / 16)), f->t->o->dtype));
-    else
-        sett_store(f->p, sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype));
+    const int keys = f->t->o->tuning.keys;
+    if (is_f8(f->t->o)) {
+        sett_tensor *ordered = sett_make_rmem_tensor(b, SETT_F32, 64 * keys / GROUP);
+        sett_store(sett_composition(ordered, sett_make_layout(b, T(2, 2, 2, keys / 16), T(2, 4, 1, 8))), sett_reshape(p, T(2, 2, 2, keys / 16)));
+        p = sett_load(ordered);
+    }
+    return sett_to(sett_reshape(p, sett_shape(sett_tensor_layout(f->p))), f->t->o->dtype);
 }
 
 /* Tiles from `from` on down to `to`, of which those behind have been counted. */
@@ -71,11 +80,17 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
         turn(b, f, false);
         sett_mma_wait(b, 1);  /* S has come */
         release(f->keys);
-        sett_val *p = weights(b, f, tile, edge, &fade);
+        sett_val *p = narrowed(b, f, weights(b, f, tile, edge, &fade));
+        /* Most maxima do not grow, and times 1 changes no bit. The branch holds the softmax in front of the wait: ptxas moves waits up, past all
+         * exponents, to the next branch. */
+        sett_val *fades = sett_ne(fade, 1.0);
+        sett_if (b, sett_vote_any_sync(sett_or(sett_element(fades, 0), sett_element(fades, 1)))) {
+            sett_mma_wait(b, 0);
+            sett_store(f->o, sett_mul(sett_load(f->o), fade));
+        }
         sett_mma_wait(b, 0);  /* O and P are free */
         release(f->values);
-        sett_store(f->o, sett_mul(sett_load(f->o), fade));
-        keep(b, f, p);
+        sett_store(f->p, p);
     }
 }
 
@@ -96,7 +111,7 @@ static void loop(sett_build *b, const flash *f)
     begin_scores(b, f);
     sett_mma_wait(b, 0);
     release(f->keys);
-    keep(b, f, weights(b, f, last, true, &fade));
+    sett_store(f->p, narrowed(b, f, weights(b, f, last, true, &fade)));
     sett_consumer_wait(f->values);
     clear_tail(b, f, last);
     if (sett__attention_masks_last(f->t))
@@ -184,7 +199,7 @@ void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *
     sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
     scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
     scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
-    if (groups_of(t->o) == 2)
+    if (takes_turns(t))
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {

@@ -39,7 +39,7 @@ static problem random_problem(const char *target)
     if (target)
         p.o.tuning.rows = random_int(0, 3) ? 0 : 16 * random_int(1, d[0] > 128 ? 4 : 8);
     else if (d[0] == d[1] && d[0] != 96 && d[0] != 192 && !random_int(0, 2))
-        p.o.dtype = SETT_F8E4M3FN, p.o.exact &= d[0] < 256 || !p.o.softcap, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2; /* 16 bytes */
+        p.o.dtype = SETT_F8E4M3FN, p.o.exact &= d[0] < 256 || !p.o.softcap, p.o.out = random_int(0, 1) ? SETT_F16 : 0, p.o.scaled = random_int(0, 1), p.gap *= 2 /* 16 bytes */, p.o.tuning.keys = d[0] < 256 && random_int(0, 1) ? 32 << random_int(0, 2) | 64 * random_int(0, 2) : 0; /* rows of turned V in panels of 32, 64 and 128 bytes */
     draw_lengths(&p);
     return p;
 }
@@ -47,8 +47,8 @@ static problem random_problem(const char *target)
 static void describe(const problem *p, char *text, size_t size)
 {
     const sett_attention_options *o = &p->o;
-    int at = snprintf(text, size, "%s %s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d group=%d scale=%g scaled=%d blocks=%d rows=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", p->target ? p->target : "", sett_dtype_name(o->dtype), o->d,
-        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->group, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, p->requests, p->heads, p->shared, p->window, p->gap);
+    int at = snprintf(text, size, "%s %s d=%d dv=%d exact=%d causal=%d window=%d prefix=%d softcap=%d alibi=%d sinks=%d lse=%d ragged=%d page=%d dynamic=%d group=%d scale=%g scaled=%d blocks=%d rows=%d keys=%d, %d requests, heads %d/%d, window %d, gap %d, rows x keys", p->target ? p->target : "", sett_dtype_name(o->dtype), o->d,
+        o->dv, o->exact, o->causal, o->window, o->prefix, o->softcap, o->alibi, o->sinks, o->lse, o->ragged, o->page, o->dynamic, o->group, o->scale ? p->scale : 0, o->scaled, o->tuning.blocks, o->tuning.rows, o->tuning.keys, p->requests, p->heads, p->shared, p->window, p->gap);
     for (int i = 0; i < p->requests; i++)
         at += snprintf(text + at, size - (size_t)at, " %dx%d", p->rows[i], p->keys[i]);
 }
