@@ -133,8 +133,8 @@ typedef struct decode_place {
 typedef struct decode_part {
     sett_val *o, *max, *sum;
 } decode_part;
-/* A unit's part of a row to PARTIAL, or to the result where it is all of the request. */
-void sett__decode_store(sett_build *, const decode_parts *, const decode_work *, const decode_place *, const decode_part *);
+/* A unit's part of a row to PARTIAL; direct: to the result, where it is all of the request, and there is nothing to combine. */
+void sett__decode_store(sett_build *, const decode_parts *, const decode_work *, const decode_place *, const decode_part *, bool direct);
 /* Threads that combine. */
 typedef struct decode_crew {
     sett_val *thread; /* its number among them */

@@ -208,9 +208,12 @@ static void gather(sett_build *b, const decode_parts *x, const decode_work *w, c
     }
 }
 
-void sett__decode_store(sett_build *b, const decode_parts *x, const decode_work *w, const place *at, const part *p)
+void sett__decode_store(sett_build *b, const decode_parts *x, const decode_work *w, const place *at, const part *p, bool direct)
 {
-    store(b, x, w, w->slot, sett_eq(w->units, 1), at, p);
+    if (direct)
+        store(b, x, w, w->slot, sett_eq(w->units, 1), at, p);
+    else
+        store_part(b, x, w->slot, at, p);
 }
 
 void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew)

@@ -207,7 +207,7 @@ static void weigh_split(sett_build *b, weigh *f)
     sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
     sett__attention_scores_begin(b, &f->scores);
     sett_consumer_wait(f->query);
-    if (f->x->o->rows == ROWS) { /* of fewer rows K is what is waited for, and each tile leaves as soon as it can */
+    if (f->x->o->rows == ROWS && !f->x->o->causal && !f->x->o->window) { /* of fewer rows K is what is waited for, and each tile leaves as soon as it can; bounds of each row have no registers beside two tiles */
         from = sett_sub(f->w.to, sett_mod(sett_sub(f->w.to, from), 2));
         sett_for (b, tile, f->w.from, from, 2)
             weigh_two(b, f, tile);
@@ -283,18 +283,21 @@ static void add(sett_build *b, const sums *f)
 
 static void finish(sett_build *b, const sums *f)
 {
-    const decode_parts *x = f->x;
-    sett_val *thread = sett_shuffle_sync(f->thread, sett_lane_idx(b), WARP); /* the same: what follows from it takes no registers before */
+    decode_parts y = *f->x;
+    const decode_parts *x = &y;
+    sett_val *lane = sett_lane_idx(b), *thread = sett_mod(sett_shuffle_sync(sett_thread_idx(b, 0), lane, WARP), GROUP); /* the same, as the rows below: what follows from them takes no registers before */
+    y.rows = sett_shuffle_sync(y.rows, lane, WARP);
+    const bool direct = !x->o->sinks && !x->o->exact; /* which have no registers beside 128 sums: such go through PARTIAL in any case */
     sett_consumer_wait(f->get);
     for (int i = 0; i < 2; i++) {
         const decode_place at = {row_of(thread, i), sett_add(sett_mul(f->group, SUM_COLUMNS), sett_mul(sett_mod(thread, 4), 2)), sett_make_layout(b, T(T(2, SUM_N / 8), SUM_COLUMNS / SUM_N), T(T(1, 8), SUM_N)), NULL};
         const decode_part of = {sett_load(sett_slice(f->o, T(ALL, i, ALL), 0, ALL)), told(f, i, 0), told(f, i, 1)};
         sett_val *in = sett_lt(sett_add(f->w.row, at.row), x->rows);
         sett_if (b, x->o->rows < ROWS ? sett_and(in, sett_lt(at.row, x->o->rows)) : in)
-            sett__decode_store(b, x, &f->w, &at, &of);
+            sett__decode_store(b, x, &f->w, &at, &of, direct);
     }
     next(f->get);
-    sett_if (b, sett_gt(f->w.units, 1))
+    sett_if (b, direct ? sett_gt(f->w.units, 1) : sett_const(b, SETT_BOOL, 1))
         sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
 }
 
