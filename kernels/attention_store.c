@@ -21,8 +21,7 @@ static sett_val *power(const attention_parts *t, sett_val *x)
 
 sett_val *sett__attention_softmax(const attention_scores *x, sett_tensor *max, sett_tensor *sum, sett_val *s, int exponent, sett_val **fade)
 {
-    sett_val *columns = sett_reshape(sett_reduce_by(s, SETT_MAX, -INFINITY, T(T(ALL, ALL, 1), 1, 1)), T(T(2, 2, 1), 1, 1)); /* two chains of maxima a row: neither waits for the other */
-    sett_val *was = sett_load(max), *now = sett_max(was, sett_warp_reduce(by_rows(columns, SETT_MAX, -INFINITY), SETT_MAX, 4));
+    sett_val *was = sett_load(max), *now = sett_max(was, sett_warp_reduce(by_rows(s, SETT_MAX, -INFINITY), SETT_MAX, 4));
     sett_val *level = sett_where(sett_eq(now, -INFINITY), 0.0, now);
     const sett_arg scale = sett__attention_unit(x, LOG2_E);
     sett_val *base = sett_neg(sett_mul(level, scale));
