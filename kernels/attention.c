@@ -83,6 +83,12 @@ static bool is_plain(const sett_attention_options *o)
     return !(o->exact || o->causal || o->window || o->softcap || o->alibi);
 }
 
+/* Does the thread that loads divide by .page? That takes registers. */
+static bool divides(const sett_attention_options *o)
+{
+    return o->page & (o->page - 1);
+}
+
 static void settle(void *options, choice *c)
 {
     sett_attention_options *o = options;
@@ -118,7 +124,7 @@ static void settle(void *options, choice *c)
         return;
     o->causal |= o->prefix;
     o->group = o->group > 1 ? o->group : 0;
-    const bool busy = x->rows > 2 * GROUP_ROWS && (o->page & (o->page - 1)); /* the thread that loads divides by .page, and has few registers beside three groups */
+    const bool busy = x->rows > 2 * GROUP_ROWS && divides(o); /* it has few registers beside three groups */
     sett__either(&o->tuning.rows, exact_cap && (is_f8(o) || o->dv > 128 || !by_tma(o)) ? GROUP_ROWS : exact_cap || busy ? 2 * GROUP_ROWS : x->rows);
     sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 || !by_tma(o) ? 16 : 32) : o->exact && x->keys == 112 ? 80 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
     choose_stages(o, x, d);
@@ -286,8 +292,8 @@ static void run_warps(sett_build *b, const attention_parts *t)
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, turning[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && (t->o->dv > 128 || t->o->ragged || t->o->page) ? turning : two; /* of one group there are enough */
+    static const int two[] = {40, 232}, dividing[] = {56, 224}, turning[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && (t->o->dv > 128 || t->o->ragged || t->o->page) ? turning : divides(t->o) && !is_f8(t->o) ? dividing : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)

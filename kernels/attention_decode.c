@@ -220,13 +220,15 @@ static sett_val *index_of(sett_build *b, const walk *at)
 }
 
 /* The last block to end leaves the counters as the next launch needs them. */
-static void end_walk(sett_build *b, const decode_parts *x)
+static void end_walk(sett_build *b, const decode_parts *x, const walk *at)
 {
     sett_if (b, attention_once(b, &x->t)) {
         sett_val *ended = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, sett_sub(x->counters, 1));
-        sett_if (b, sett_eq(sett_to(ended, SETT_I32), sett_sub(sett_grid_dim(b, 0), 1)))
+        sett_if (b, sett_eq(sett_to(ended, SETT_I32), sett_sub(sett_grid_dim(b, 0), 1))) {
+            sett_assert(b, sett_eq(sett_to(sett_at(x->left, sett_sub(x->counters, 2)), SETT_I32), sett_at(at->before, 0)), "LEFT counts to {}, and units are {}: LEFT was not 0 before the launch", sett_at(x->left, sett_sub(x->counters, 2)), sett_at(at->before, 0));
             for (int i = 1; i <= 2; i++)
                 sett_set(x->left, 0, sett_sub(x->counters, i));
+        }
     }
 }
 
@@ -320,7 +322,7 @@ void sett__decode_produce(sett_build *b, const decode_parts *x)
         }
         sett_else (b) {
             sett__attention_tell(b, &x->t, work, NULL, DECODE_WORK_INTS);
-            end_walk(b, x);
+            end_walk(b, x, &at);
         }
     }
 }

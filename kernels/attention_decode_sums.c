@@ -173,6 +173,7 @@ static sett_val *comes_last(sett_build *b, const decode_parts *x, const decode_c
     sett_if (b, sett_eq(crew->thread, 0)) {
         sett_val *before = sett_atomic_ordered(x->left, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, counter);
         sett_val *last = sett_eq(sett_to(before, SETT_I32), sett_sub(n, 1));
+        sett_assert(b, sett_lt(sett_to(before, SETT_I32), n), "LEFT[{}] is {} where {} come: LEFT was not 0 before the launch", counter, before, n);
         sett_set(x->last, sett_to(last, SETT_U32), 0);
         sett_if (b, last)
             sett_set(x->left, 0, counter);

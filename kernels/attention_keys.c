@@ -268,9 +268,12 @@ static void step(sett_build *b, const attention_parts *t, const walk *x)
 static void end_list(sett_build *b, const attention_parts *t, const walk *x, sett_tensor *more)
 {
     if (t->next)
-        sett_if (b, attention_once(b, t))
-            sett_if (b, sett_eq(sett_at(x->index, 0), sett_sub(sett_add(sett_at(x->before, 0), sett_grid_dim(b, 0)), 1)))
+        sett_if (b, attention_once(b, t)) {
+            sett_val *greatest = sett_sub(sett_add(sett_at(x->before, 0), sett_grid_dim(b, 0)), 1);
+            sett_assert(b, sett_le(sett_at(x->index, 0), greatest), "NEXT gave {}, and {} is the most: NEXT was not 0 before the launch", sett_at(x->index, 0), greatest);
+            sett_if (b, sett_eq(sett_at(x->index, 0), greatest))
                 sett_set(t->next, 0, list_of(b, x));
+        }
     if (!has_lists(t)) {
         sett_set(more, 0, 0);
         return;

@@ -178,15 +178,21 @@ static sett_arg plain_unit(const attention_scores *x, double factor)
     return t->scale ? SETT_A(sett_mul(t->scale, factor)) : SETT_A(factor / sqrt(t->o->d));
 }
 
-/* The same of a head, where each has its own. */
+/* The same of a head, where each has its own. A head whose scales are 0 has scores of 0: its unit is a small one, as keys that are not seen have
+ * -infinity in its place, and sinks are divided by it. */
 static sett_arg unit_of(sett_build *b, attention_scores *x, sett_val *head)
 {
+    const double LEAST = 0x1p-100;
     const attention_parts *t = x->t;
     sett_tensor *const unit = x->unit;
     x->unit = NULL;
     const sett_arg all = plain_unit(x, 1);
     x->unit = unit;
-    return t->o->scaled ? SETT_A(sett_mul(sett_mul(sett_at(t->scales[0], head), sett_at(t->scales[1], sett__attention_shared(b, t, head))), all)) : all;
+    if (!t->o->scaled)
+        return all;
+    sett_val *scale = sett_mul(sett_at(t->scales[0], head), sett_at(t->scales[1], sett__attention_shared(b, t, head)));
+    sett_assert(b, sett_ge(scale, 0.0), "QSCALES times KSCALES of head {} is {}: 0 or more", head, scale);
+    return SETT_A(sett_max(sett_mul(scale, all), LEAST));
 }
 
 static sett_quot_rem query_of_row(sett_build *b, const attention_scores *x, int r)

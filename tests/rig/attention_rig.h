@@ -167,7 +167,7 @@ static void make_vectors(launch *x)
     for (int i = 0; i < 3; i++) {
         x->scales[i] = table_of(SETT_F32, i ? p->shared : p->heads);
         for (int h = 0; h < (i ? p->shared : p->heads); h++)
-            ((float *)x->scales[i].host)[h] = (float)(0.5 + 0.25 * random_number());
+            ((float *)x->scales[i].host)[h] = i == 1 && !random_int(0, 3) ? 0 : (float)(0.5 + 0.25 * random_number()); /* a head of K may be 0 altogether */
     }
     x->slopes = table_of(SETT_F32, p->heads), x->sinks = table_of(SETT_F32, p->heads);
     for (int i = 0; i <= p->requests; i++)

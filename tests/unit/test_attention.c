@@ -336,6 +336,7 @@ static const struct in_memory { int page, ragged, window, falls; int at; int32_t
     {0, 1, 0, 0, 1, 101, "KOFFSETS[1] and the next are 101, 100: they do not fall, from 0 on, and end within 101 keys"},
     {16, 0, 0, 0, 1, 81, "KEYS[1] is 81, and a row of TABLE has 5 pages"},
     {0, 0, 1, 0, 0, 0, "window is 0: 1 or more"},
+    {0, 0, 0, 0, 0, 1000, "NEXT gave 100"},
     {0, 0, 0, 1, 0, 0, ".bounds: from query 0 on they fall"},
 };
 
@@ -344,7 +345,7 @@ START_TEST(numbers_in_memory)
 {
     const struct in_memory *y = &in_memory[_i % IN_MEMORY];
     problem p = {.target = target_of(_i, IN_MEMORY), .requests = 2, .heads = 1, .shared = 1, .rows = {40, y->ragged ? 4 : 40}, .keys = {60, y->ragged || y->page ? 40 : 60}, .window = 0};
-    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .page = y->page, .ragged = y->ragged, .window = y->window};
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .page = y->page, .ragged = y->ragged, .window = y->window, .dynamic = *y->text == 'N'};
     const sett_compile_options co = {.size = sizeof co, .user = &p.o, .user_size = sizeof p.o};
     sett_kernel *k;
     sett_launch_arg arg[ARGS];
@@ -352,7 +353,7 @@ START_TEST(numbers_in_memory)
         return; /* a GPU has no assertions if they are not asked for */
     ck_assert_msg(!sett_kernels_choose(sett_attention, &p.o, p.target, &err), "%s", err.text);
     launch x = make_launch(&p);
-    operand *of = *y->text == 'T' ? &x.table : *y->text == 'Q' ? &x.offsets : *y->text == 'K' && y->page ? &x.lengths : *y->text == 'K' ? &x.key_offsets : NULL;
+    operand *of = *y->text == 'T' ? &x.table : *y->text == 'Q' ? &x.offsets : *y->text == 'K' && y->page ? &x.lengths : *y->text == 'K' ? &x.key_offsets : *y->text == 'N' ? &x.next : NULL;
     if (of)
         put_int(of, y->at, y->is), send(of);
     ck_assert_msg(!(y->falls ? sett_compile(r.e, with_falling, &co, &k, &err) : sett_kernels_compile(r.e, sett_attention, &p.o, NULL, &k, &err)), "%s", err.text);

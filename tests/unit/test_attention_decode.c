@@ -631,6 +631,7 @@ static const struct in_memory { int page, window, box, at; int32_t is; const cha
     {0, 1, -1, 0, 0, "window is 0: 1 or more"},
     {0, 0, PARTIAL, -1, 271, "PARTIAL has 271 elements, and the launch needs 272"},
     {0, 0, LEFT, -1, 5, "LEFT has 5 elements, and the launch needs 6"},
+    {0, 0, LEFT, 4, 3, "LEFT counts to 5, and units are 2: LEFT was not 0 before the launch"},
 };
 
 enum { IN_MEMORY = sizeof in_memory / sizeof *in_memory };
