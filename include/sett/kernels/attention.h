@@ -40,9 +40,9 @@ extern "C" {
  *   .dynamic NEXT (2), Int32: 0 before the first launch, and after one that failed; each other one leaves it
  *            so. Launches that may run at the same time have one each. Blocks take the next tile there, in
  *            order, where they otherwise take every n-th: faster where tiles take different times, as of
- *            .causal, or many. Of .ragged half of the blocks begin with requests that are one tile high, whose
- *            time is that of reading K and V, and half with those of more, whose time is that of products:
- *            both at once. No bit changes
+ *            .causal, or many. Of .ragged half of the blocks begin with requests that are one tile high,
+ *            whose time is that of reading K and V, and half with those of more, whose time is that of
+ *            products: both at once. No bit changes
  *   .group   H / HK, 2, 4, 8 ... 64, as a number of the kernel's: the heads that share one of K and V are
  *            rows of one tile, side by side for each query (PackGQA), so that K and V are read once for all
  *            of them: the time of requests of few queries. No bit changes. 0 or 1: a tile is of one head
