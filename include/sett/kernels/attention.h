@@ -229,7 +229,7 @@ typedef struct sett_attention_keys {
  *     }
  *
  * With .group, and of sett_attention_decode, rows are of several heads: .head is NULL of bounds, which are
- * those of all heads, and of the shape of query for the others.
+ * those of all heads, and of the shape of query for the others: sett_gather reads a table by such a value.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
