@@ -185,6 +185,18 @@ static const kernel *find(sett_body body)
     return NULL;
 }
 
+/* A kernel of one target of a GPU, for another: told here, before what else the target lacks. What is no target sett_compile tells. */
+static sett_status check_target(const char *function, const kernel *k, const char *target, sett_error *err)
+{
+    if (!k->only || !target || !is_target(target) || !strcmp(target, k->only) || !strcmp(target, "cpu"))
+        return SETT_OK;
+    if (err) {
+        err->status = SETT_E_TARGET;
+        snprintf(err->text, sizeof err->text, "%s: %s: it needs %s, the target is %s", function, k->family->name, k->only, target);
+    }
+    return SETT_E_TARGET;
+}
+
 static sett_status choose(const char *function, sett_body body, const void *user, const char *target, void *options, const kernel **found, sett_error *err)
 {
     choice c;
@@ -192,7 +204,7 @@ static sett_status choose(const char *function, sett_body body, const void *user
     if (!*found)
         return refused(err, function, "", "the body is none of sett/kernels.h");
     settle(*found, user, target, options, &c);
-    return *c.why ? refused(err, function, (*found)->family->name, c.why) : SETT_OK;
+    return *c.why ? refused(err, function, (*found)->family->name, c.why) : check_target(function, *found, target, err);
 }
 
 /* The same where no sett_compile follows, which knows what is no target. */
@@ -280,13 +292,6 @@ sett_status sett_kernels_compile(sett_engine *e, sett_body body, const void *opt
     sett_status s = choose("sett_kernels_compile", body, options, target, settled, &k, err);
     if (s)
         return s;
-    if (is_target(target) && k->only && strcmp(target, k->only) && strcmp(target, "cpu")) { /* before what else the target lacks */
-        if (err) {
-            err->status = SETT_E_TARGET;
-            snprintf(err->text, sizeof err->text, "sett_kernels_compile: %s: it needs %s, the target is %s", k->family->name, k->only, target);
-        }
-        return SETT_E_TARGET;
-    }
     sett_compile_options o = {.size = sizeof o, .name = k->family->name, .user = settled, .user_size = k->family->user_size, .target = target, .ready_made = true, .pure = true};
     s = sett_compile(e, body, &o, to, err);
     if (s == SETT_E_NOT_CACHED && err)

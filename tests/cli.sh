@@ -315,6 +315,13 @@ for what in options kernels; do
 done
 
 "$sett" compile saxpy --emit tape -o "$d/saxpy.tape" && "$sett" compile saxpy --emit tape-bytes -o "$d/saxpy.bytes"
+# What is 0 in a kernel's options is chosen for the target, also of a tape.
+for k in attention attention_decode; do
+    expect 0 'cp\.async' compile $k --target sm_80
+    "$sett" compile $k --target sm_80 --emit tape -o "$d/t" && expect 0 'cp\.async' compile "$d/t" --target sm_80
+done
+expect 1 '^sett: sett_kernels_choose: attention_mla: it needs sm_90a, the target is sm_80$' compile attention_mla --target sm_80
+expect 1 'attention_mla: it needs sm_90a, the target is sm_80$' export attention_mla,dtype=bf16 --targets sm_80 -o "$d/mla"
 expect 0 '\.entry' compile "$d/saxpy.tape" --target sm_80
 expect 0 '\.entry' compile "$d/saxpy.bytes" --target sm_80
 # A tape's text parses back to the same bytes, and a key is the same in every process.

@@ -44,6 +44,7 @@ static int emit_tape(const options *o, sett_engine *e, sett_dtype t, bool text)
     sett_kernel *k = NULL;
     options cpu = *o;
     cpu.target = "cpu"; /* needs no compiler and keeps the tape */
+    cpu.recorded_for = o->target ? o->target : "sm_90a";
     int code = kernel_compile(e, &cpu, o->argv[0], t, false, &k);
     if (code)
         return code;

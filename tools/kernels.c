@@ -72,9 +72,9 @@ static const named_kernel kernels[] = {
     {"gemm_mma", "C = A B^T by those of sm_80 and later", &sett_gemm_mma_family, NULL, NULL},
     {"gemm_few_rows", "C = A B^T of 1 to 8 rows of A, at the speed of reading B", &sett_gemm_few_rows_family, NULL, NULL},
     {"gemm_mixed", "C = A W^T of few rows of A, W packed weights of few bits", &sett_gemm_mixed_family, NULL, NULL},
-    {"attention", "O = softmax(Q K^T) V on sm_90a", &sett_attention_family, NULL, NULL},
+    {"attention", "O = softmax(Q K^T) V by tensor cores, sm_80 and later", &sett_attention_family, NULL, NULL},
     {"attention_decode", "the same of few queries over many keys, split", &sett_attention_decode_family, NULL, NULL},
-    {"attention_mla", "the same of a latent cache, 512 columns and 64", &sett_attention_mla_family, NULL, NULL},
+    {"attention_mla", "the same of a latent cache, 512 columns and 64, on sm_90a", &sett_attention_mla_family, NULL, NULL},
 };
 
 const named_kernel *kernel_find(const char *name)
@@ -128,6 +128,15 @@ int kernel_unknown(const char *name)
     return EXIT_FAILED;
 }
 
+/* Options that are 0 are chosen for the target, as sett_kernels_compile does; NULL: for that of the default device. */
+static sett_status choose(sett_engine *e, const named_kernel *named, const char *target, void *user, sett_error *err)
+{
+    char own[32] = "cpu";
+    if (!target && sett_device_target(e, sett_default_device(e), own, sizeof own) < 0)
+        strcpy(own, "cpu");
+    return named->family->choose(named->family->body, user, target ? target : own, err);
+}
+
 int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtype t, bool ptx_only, sett_kernel **k)
 {
     union {
@@ -144,7 +153,9 @@ int kernel_compile(sett_engine *e, const options *o, const char *name, sett_dtyp
         co.ready_made = true;
         if (!(named->fill ? named->fill(o, t, &user) : fill_family(o, t, named->family, &user)))
             return EXIT_USAGE;
-        sett_status s = sett_compile(e, named->family->body, &co, k, &err);
+        sett_status s = choose(e, named, o->recorded_for ? o->recorded_for : co.target, &user, &err);
+        if (!s)
+            s = sett_compile(e, named->family->body, &co, k, &err);
         if (without_assembler(o, s, &co))
             s = sett_compile(e, named->family->body, &co, k, &err);
         return s ? fail("%s", err.text) : EXIT_OK;

@@ -26,6 +26,7 @@ typedef struct options { /* what every subcommand understands, and what is left 
     const char *targets, *shard, *pack; /* of warm; targets: of cache explain and export too */
     bool tvm_ffi; /* of export */
     const char *function; /* of export: the name of a kernel that is compiled; NULL: what it is called by */
+    const char *recorded_for; /* a target: what a tape is chosen for, where its own is the CPU engine's; NULL: that of the kernel */
     const char *manifest; /* of cache explain */
     bool list, worker;
     bool metrics; /* of doctor */

@@ -49,7 +49,8 @@ extern "C" {
 /* Fills in the members of .tuning that are 0, and those of the problem that have a default, for a target
  * ("sm_90a", "cpu"); NULL: sm_90, for which a body that sett_compile is given by itself chooses too.
  * SETT_E_ARGUMENT: the body is none of this library's, the options cannot be, or the target is no such
- * name. Two versions of the library may choose differently. */
+ * name. SETT_E_TARGET: a body of one target alone, as sett_attention_mla of sm_90a, for another GPU. Two
+ * versions of the library may choose differently. */
 SETT_API sett_status sett_kernels_choose(
     sett_body, void *options, const char *target_or_null, sett_error *or_null);
 /* The bytes of the workspace that a launch takes (`part` of sett_vector_reduce); 0: it takes none. Options

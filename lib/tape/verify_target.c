@@ -12,6 +12,12 @@ static bool listed(const char *list, const char *target)
     return false;
 }
 
+/* Bodies of sett/kernels.h take what their options say; recorded by themselves, they have those of sm_90a. */
+static const char *hint_of(const char *file)
+{
+    return strncmp(file, "kernels/", 8) ? "" : ": sett_kernels_choose gives a ready kernel options for a target (.tuning)";
+}
+
 bool sett__check_target(sett__verifier *c)
 {
     char need[16];
@@ -26,8 +32,8 @@ bool sett__check_target(sett__verifier *c)
     const sett__site_ref *s = call && c->op->site < c->t->n_site ? &c->t->site[c->op->site] : NULL;
     if (!s || s->file >= c->t->n_string)
         return sett__refuse(c, SETT_E_TARGET, "%s needs %s, the target is %s", sett__ops[c->op->code].text, only ? only : need, c->target);
-    c->status = sett__error(c->err, SETT_E_TARGET, "%s:%u: %s needs %s, the target is %s", c->t->string[s->file], s->line, call,
-        only ? only : need, c->target);
+    c->status = sett__error(c->err, SETT_E_TARGET, "%s:%u: %s needs %s, the target is %s%s", c->t->string[s->file], s->line, call,
+        only ? only : need, c->target, hint_of(c->t->string[s->file]));
     return false;
 }
 

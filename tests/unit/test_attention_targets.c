@@ -86,6 +86,45 @@ START_TEST(options_that_cannot_be)
 }
 END_TEST
 
+/* A kernel of one target, by each call that takes a target. */
+START_TEST(mla_of_other_targets)
+{
+    static const char *const others[] = {"sm_80", "sm_90", "sm_100a"};
+    sett_attention_mla_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    sett_kernel *k;
+    char want[200];
+    size_t bytes;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(want, sizeof want, "sett_kernels_choose: attention_mla: it needs sm_90a, the target is %s", others[i]);
+        ck_assert_int_eq(sett_kernels_choose(sett_attention_mla, &o, others[i], &err), SETT_E_TARGET);
+        ck_assert_str_eq(err.text, want);
+        ck_assert(o.rows == 0 && err.status == SETT_E_TARGET); /* nothing was filled in */
+        ck_assert_int_eq(sett_kernels_workspace(sett_attention_mla, &o, others[i], &bytes, &err), SETT_E_TARGET);
+        ck_assert_int_eq(sett_kernels_compile(r.e, sett_attention_mla, &o, others[i], &k, &err), SETT_E_TARGET);
+        ck_assert_str_eq(err.text + strlen("sett_kernels_compile"), want + strlen("sett_kernels_choose"));
+    }
+    ck_assert_msg(!sett_kernels_choose(sett_attention_mla, &o, "cpu", &err) && !sett_kernels_choose(sett_attention_mla, &o, "sm_90a", &err), "%s", err.text);
+}
+END_TEST
+
+static void with_none(sett_build *b, const void *user)
+{
+    sett_attention_with(b, user, NULL);
+}
+
+/* A body of the caller's with options that nobody chose for the target: told what does. */
+START_TEST(options_that_were_not_chosen)
+{
+    sett_attention_options o = {.size = sizeof o, .dtype = SETT_BF16};
+    sett_compile_options co = {.size = sizeof co, .target = "sm_80", .user = &o, .ptx_only = true};
+    sett_kernel *k;
+    ck_assert_int_eq(sett_compile(r.e, with_none, &co, &k, &err), SETT_E_TARGET);
+    ck_assert_msg(strstr(err.text, "needs sm_90, the target is sm_80: sett_kernels_choose gives a ready kernel options for a target (.tuning)"), "%s", err.text);
+    ck_assert_msg(!sett_kernels_choose(sett_attention, &o, "sm_80", &err) && !sett_compile(r.e, with_none, &co, &k, &err), "%s", err.text);
+    sett_kernel_release(k);
+}
+END_TEST
+
 Suite *attention_targets_suite(void)
 {
     Suite *s = suite_create("attention_targets");
@@ -95,6 +134,8 @@ Suite *attention_targets_suite(void)
     tcase_add_loop_test(t, prefill, 0, LOWERED);
     tcase_add_loop_test(t, decode, 0, DECODING);
     tcase_add_loop_test(t, options_that_cannot_be, 0, REFUSED + REFUSED_DECODING);
+    tcase_add_test(t, mla_of_other_targets);
+    tcase_add_test(t, options_that_were_not_chosen);
     suite_add_tcase(s, t);
     return s;
 }

@@ -37,11 +37,12 @@ extern "C" {
  *            -infinity adds nothing
  *   .lse     LSE (B,H,M):(LLSE0,LLSE1,1), of .ragged (H,TQ):(LLSE0,1), Float32: the natural logarithm of
  *            that sum
- *   .dynamic NEXT (2), Int32: 0 before the first launch, and each launch leaves it so; launches that may run
- *            at the same time have one each. Blocks take the next tile there, in order, where they otherwise
- *            take every n-th: faster where tiles take different times, as of .causal, or many. Of .ragged
- *            half of the blocks begin with requests that are one tile high, whose time is that of reading K
- *            and V, and half with those of more, whose time is that of products: both at once. No bit changes
+ *   .dynamic NEXT (2), Int32: 0 before the first launch, and after one that failed; each other one leaves it
+ *            so. Launches that may run at the same time have one each. Blocks take the next tile there, in
+ *            order, where they otherwise take every n-th: faster where tiles take different times, as of
+ *            .causal, or many. Of .ragged half of the blocks begin with requests that are one tile high,
+ *            whose time is that of reading K and V, and half with those of more, whose time is that of
+ *            products: both at once. No bit changes
  *   .group   H / HK, 2, 4, 8 ... 64, as a number of the kernel's: the heads that share one of K and V are
  *            rows of one tile, side by side for each query (PackGQA), so that K and V are read once for all
  *            of them: the time of requests of few queries. No bit changes. 0 or 1: a tile is of one head
@@ -105,18 +106,19 @@ SETT_API extern const sett_family sett_attention_family;
  *   .kv       the type of K and V: dtype, or f8E4M3FN. They, Q and weights are then multiplied as f16, so
  *             that elements of Q are less than 65504
  *   .scaled   of f8E4M3FN: KSCALES (HK):(LKSCALES0), VSCALES (HK):(LVSCALES0), Float32: what K and V of a
- *             head are multiplied by; a stride of 0 is one scale for all
+ *             head are multiplied by; a stride of 0 is one scale for all. They stand before TABLE and KEYS,
+ *             and those of sett_attention behind
  *   .lengths  KEYS (B), Int32: request b has its first KEYS[b] keys, 0 to N. What lies behind is not used
  *   .page     so many keys a page: K and V are pools, and TABLE (B,pages), KEYS (B) follow, as of
- *             sett_attention
+ *             sett_attention. With or without .lengths there is one KEYS
  *   .causal, .scale, .window, .prefix, .softcap, .alibi, .sinks, .lse  as of sett_attention: query i stands
  *             where key i + N - M does
  *
  * A request without keys gives O = 0 and LSE -infinity, or its sink.
  * PARTIAL: Float32, what splits leave; LEFT: Uint32, which the caller sets to 0 before the first launch, and
- * each launch leaves 0. sett_attention_decode_workspace says how many elements they have at least. Launches
- * that run at once have each its own. Lengths and tables are read by the kernel: no launch waits for the
- * host, and none compiles.
+ * after a launch that failed; each other one leaves it 0. sett_attention_decode_workspace says how many
+ * elements they have at least. Launches that run at once have each its own. Lengths and tables are read by
+ * the kernel: no launch waits for the host, and none compiles.
  * The bits of a query depend on its own request and the options alone, as splits have a fixed number of keys:
  * not on the batch, nor on pages, nor on how many blocks there are.
  * dtype: f16, bf16. Targets as of sett_attention; .kv f8E4M3FN on sm_90a and the CPU engine alone. */
@@ -170,7 +172,8 @@ SETT_API sett_status sett_attention_decode_workspace(const sett_attention_decode
  *   always           scale, a Float32 of the launch above 0: what scores are multiplied by
  *   .causal, .window, .sinks, .lse  as of sett_attention
  *
- * Bits, requests without keys, workspaces and targets are as sett_attention_decode's. dtype: f16, bf16. */
+ * Bits, requests without keys and workspaces are as sett_attention_decode's. dtype: f16, bf16.
+ * Targets: sm_90a and the CPU engine alone; others: SETT_E_TARGET. */
 typedef struct sett_attention_mla_tuning {
     int split;  /* keys of a split, a multiple of .keys. The bits of results depend on both */
     int keys;   /* keys of a tile: 32 or 64 */
@@ -226,7 +229,7 @@ typedef struct sett_attention_keys {
  *     }
  *
  * With .group, and of sett_attention_decode, rows are of several heads: .head is NULL of bounds, which are
- * those of all heads, and of the shape of query for the others.
+ * those of all heads, and of the shape of query for the others: sett_gather reads a table by such a value.
  * .bounds: the keys that a query sees, a scalar from 0 to M - 1. Neither of them falls as the query grows.
  * They need not be within 0 and N. By them tiles are left out and edges found, so that inside of them nothing
  * is masked. NULL: all keys.
