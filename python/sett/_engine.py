@@ -62,6 +62,9 @@ def _meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}? It has" if near else ""
 
 
+CHOOSER = "sett_kernels_choose: "
+
+
 class Family:
     """A kernel's body in a shared object, with names for its options: a `sett_family` of sett/warm.h.
 
@@ -109,7 +112,11 @@ class Family:
             given = ", ".join(f"{n}={v!r}" for n, v in values.items())
             raise Error(Status.E_ARGUMENT, f"{self.name} does not exist with {given}")
         if f.choose:
-            _c.check(lambda err: f.choose(f.body, C.addressof(user), target.encode(), C.addressof(err)))
+            try:
+                _c.check(lambda err: f.choose(f.body, C.addressof(user), target.encode(), C.addressof(err)))
+            except Error as e:  # the caller named the family, and no call of C
+                text = str(e)
+                raise Error(int(e.status), text[len(CHOOSER) :] if text.startswith(CHOOSER) else text) from None
         return user
 
     def _bytes_of(self, name: str, p: Any, value: Any) -> bytes:
