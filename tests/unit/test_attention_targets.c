@@ -54,6 +54,41 @@ START_TEST(decode)
 }
 END_TEST
 
+/* ---- what is said ------------------------------------------------------------------------------------------------------------- */
+static void hear(void *user, sett_log_level level, const char *component, const char *message)
+{
+    (void)component, (void)message;
+    *(int *)user += level <= SETT_LOG_WARNING;
+}
+
+/* Who uses ready kernels can do nothing about their bodies: no warning is of them. */
+static void check_silence(sett_body body, const void *options)
+{
+    const sett_compile_options co = {.size = sizeof co, .user = options, .target = "cpu", .ready_made = true};
+    int warnings = 0;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear, .user = &warnings};
+    sett_engine *e;
+    sett_kernel *k;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, body, &co, &k, &err), "%s", err.text);
+    ck_assert_int_eq(warnings, 0);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+
+START_TEST(no_warnings)
+{
+    sett_attention_options o = lowered[_i].o;
+    sett_attention_decode_options d = decoding[_i];
+    const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16, .causal = _i & 1, .lse = _i >> 1};
+    o.size = sizeof o, d.size = sizeof d;
+    if (r.stream.device != SETT_CPU)
+        return;
+    check_silence(sett_attention, &o);
+    check_silence(sett_attention_decode, &d);
+    check_silence(sett_attention_mla, &mla);
+}
+END_TEST
+
 /* ---- what is refused ---------------------------------------------------------------------------------------------------------- */
 static const struct { sett_attention_options o; const char *target, *text; } refused[] = {
     {{.dtype = SETT_F8E4M3FN}, "sm_89", ".dtype is f8E4M3FN: on sm_90a alone, and not with .arch 80"},
@@ -94,6 +129,7 @@ Suite *attention_targets_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, prefill, 0, LOWERED);
     tcase_add_loop_test(t, decode, 0, DECODING);
+    tcase_add_loop_test(t, no_warnings, 0, DECODING);
     tcase_add_loop_test(t, options_that_cannot_be, 0, REFUSED + REFUSED_DECODING);
     suite_add_tcase(s, t);
     return s;
