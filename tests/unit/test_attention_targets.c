@@ -36,6 +36,25 @@ START_TEST(prefill)
 }
 END_TEST
 
+/* Three warp groups have few registers each: none of these spills. */
+static const sett_attention_options narrow[] = {{.window = 1, .softcap = 1, .sinks = 1, .page = 16, .lse = 1}, {.window = 1, .softcap = 1, .page = 16, .ragged = 1}, {.window = 1, .page = 16, .sinks = 1, .lse = 1, .ragged = 1, .group = 4, .scale = 1},
+    {.exact = 1, .page = 16, .ragged = 1, .lse = 1}, {.causal = 1, .window = 1, .alibi = 1, .page = 16, .ragged = 1, .lse = 1}, {.prefix = 1, .softcap = 1, .sinks = 1, .page = 16, .ragged = 1, .lse = 1}};
+enum { NARROW = sizeof narrow / sizeof *narrow };
+START_TEST(of_64_columns)
+{
+    sett_attention_options o = narrow[_i];
+    o.size = sizeof o, o.dtype = SETT_F16, o.d = 64;
+    if (r.stream.device != SETT_CPU)
+        return;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .assembler = SETT_ASM_PTXAS};
+    sett_engine *e;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    const int spilled = check_target(e, sett_attention, &o, "sm_90a", "wgmma");
+    ck_assert_msg(spilled <= 0, "%d bytes are spilled", spilled);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* The workspace that the options say is that of the kernel, of whatever target. */
 START_TEST(decode)
 {
@@ -128,6 +147,7 @@ Suite *attention_targets_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, prefill, 0, LOWERED);
+    tcase_add_loop_test(t, of_64_columns, 0, NARROW);
     tcase_add_loop_test(t, decode, 0, DECODING);
     tcase_add_loop_test(t, no_warnings, 0, DECODING);
     tcase_add_loop_test(t, options_that_cannot_be, 0, REFUSED + REFUSED_DECODING);
