@@ -68,7 +68,8 @@ extern const sett_family_word sett__words[SETT__N_WORDS];
         .renamed = sett__renamed, \
         .n_renamed = SETT__N_RENAMED, \
         .words = sett__words, \
-        .n_words = SETT__N_WORDS}; \
+        .n_words = SETT__N_WORDS, \
+        .ready_made = true}; \
     const kernel sett__##kernel_ = {.family = &sett_##kernel_##_family, .settle = settle, __VA_ARGS__}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */

@@ -80,6 +80,7 @@ class Family:
             raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}{f'; did you mean {has[0]}?' if has else ''}") from None
         f = self._family
         self._several = f.size > _c.CFamily.kernel_size.offset and bool(f.kernel)
+        self._ready_made = f.size > _c.CFamily.ready_made.offset and bool(f.ready_made)
         if f.size < _c.CFamily.renamed.offset or not (f.body or self._several) or f.n_params < 0:
             raise Error(Status.E_ARGUMENT, f"{os.fsdecode(path)}: {symbol} is no sett_family")
         self.path, self.symbol = os.fsdecode(path), symbol
@@ -518,7 +519,7 @@ class Engine:
         options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
         options.user, options.user_size = C.addressof(user), family._family.user_size
         options.pure = True
-        options.ready_made = os.path.basename(family.path).startswith("libsett-kernels.so")
+        options.ready_made = family._ready_made
         try:
             return self._made(_c.lib.sett_compile, family._family.body, C.byref(options), options=values)
         except Error as e:
