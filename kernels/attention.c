@@ -124,7 +124,7 @@ static void settle(void *options, choice *c)
         return;
     o->causal |= o->prefix;
     o->group = o->group > 1 ? o->group : 0;
-    const bool busy = x->rows > 2 * GROUP_ROWS && divides(o); /* it has few registers beside three groups */
+    const bool many_pages = o->page == 16 && (o->window || o->exact), busy = x->rows > 2 * GROUP_ROWS && (many_pages || divides(o)); /* the thread that loads has 8 pages at hand, or divides by .page: beside three groups it has few registers */
     sett__either(&o->tuning.rows, exact_cap && (is_f8(o) || o->dv > 128 || !by_tma(o)) ? GROUP_ROWS : exact_cap || busy ? 2 * GROUP_ROWS : x->rows);
     sett__either(&o->tuning.keys, exact_cap ? (o->dv > 128 || !by_tma(o) ? 16 : 32) : o->exact && x->keys == 112 ? 80 : x->keys == 80 && !is_plain(o) ? 64 : x->keys); /* others spill */
     choose_stages(o, x, d);

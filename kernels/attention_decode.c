@@ -2,6 +2,7 @@
 /* Few queries over many keys: rules, parameters, which split comes next, and the warp that loads; the latter for sett_attention_mla
  * too. */
 #include "attention_decode.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,11 +193,12 @@ static request_splits splits_of(sett_build *b, const decode_parts *x, sett_val *
     request_splits s = {.keys = w.keys, .seen = {top.first ? top.first : sett_const(b, SETT_I32, 0), bottom.last}};
     s.first = sett_floordiv(s.seen.first, split);
     sett_val *n = sett_max(sett_sub(sett_floordiv(sett_add(s.seen.last, split - 1), split), s.first), 1);
-    sett_val *many = sett_ge(sett_mul(sett_mul(n, t->B), sett_mul(SETT_A(t->HK), x->high)), sett_mul(sett_grid_dim(b, 0), ENOUGH));
-    if (x->kind->latent)
-        many = sett_const(b, SETT_BOOL, 0); /* its parts are large */
-    s.folded = sett_where(many, DECODE_FOLD, sett_const(b, SETT_I32, 1));
-    s.units = sett_where(many, sett_floordiv(sett_add(n, DECODE_FOLD - 1), DECODE_FOLD), n);
+    s.folded = sett_const(b, SETT_I32, 1), s.units = n;
+    if (!x->kind->latent) { /* its parts are large */
+        sett_val *many = sett_ge(sett_mul(sett_mul(n, t->B), sett_mul(SETT_A(t->HK), x->high)), sett_mul(sett_grid_dim(b, 0), ENOUGH));
+        s.folded = sett_where(many, DECODE_FOLD, s.folded);
+        s.units = sett_where(many, sett_floordiv(sett_add(n, DECODE_FOLD - 1), DECODE_FOLD), n);
+    }
     return s;
 }
 
@@ -260,10 +262,15 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
         sett_assert(b, sett_and(sett_ge(keys, 0), sett_le(keys, t->N)), "KEYS[{}] is {}, and there is room for {}", request, keys, t->N);
 }
 
-/* Is the workspace as large as sett_attention_decode_workspace says? */
+static sett_val *wide(sett_build *b, sett_arg x)
+{
+    return sett_to(sett_value(b, x), SETT_I64);
+}
+
+/* Is the workspace as large as sett_attention_decode_workspace says? Splits may be more than an int32. */
 static void check_workspace(sett_build *b, const decode_parts *x)
 {
-    sett_val *slots = sett_to(sett_value(b, x->slots), SETT_I64), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
+    sett_val *slots = sett_mul(sett_mul(wide(b, SETT_A(x->t.B)), wide(b, SETT_A(x->t.HK))), sett_mul(wide(b, x->high), wide(b, x->splits))), *floats = sett_mul(sett_mul(slots, sett_to(sett_min(x->rows, x->o->rows), SETT_I64)), decode_partial_columns(x->o)), *counters = sett_add(sett_mul(slots, 2), 2);
     sett_assert(b, sett_ge(sett_to(x->floats, SETT_I64), floats), "PARTIAL has {} elements, and the launch needs {}", x->floats, floats);
     sett_assert(b, sett_ge(sett_to(x->counters, SETT_I64), counters), "LEFT has {} elements, and the launch needs {}", x->counters, counters);
 }
@@ -344,8 +351,8 @@ void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decod
     x.unit = (attention_scores){.b = b, .t = &x.t};
     x.scale = sett__attention_unit(&x.unit, LOG2_E);
     const sett_arg keys = o->page ? SETT_A(sett_mul(x.t.pages, o->page)) : SETT_A(x.t.N);
-    x.slots = SETT_A(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), sett_max(sett_ceil_div(keys, o->tuning.split), 1)));
-    sett_grid(b, sett_min(x.slots, SETT_A(o->tuning.blocks)));
+    x.splits = SETT_A(sett_max(sett_ceil_div(keys, o->tuning.split), 1));
+    sett_grid(b, sett_min(sett_mul(sett_mul(sett_mul(x.t.B, x.t.HK), x.high), x.splits), SETT_A(o->tuning.blocks)));
     sett_block(b, kind->threads ? kind->threads : (o->tuning.warps + LOADERS + decode_crew_warps(o)) * WARP);
     sett_min_blocks(b, 1); /* shared memory is full: registers may be */
     kind->places(b, &x, operand);
@@ -391,39 +398,60 @@ void sett_attention_decode(sett_build *b, const void *user)
     sett_attention_decode_with(b, user, NULL);
 }
 
-static sett_status too_few(sett_error *err, const char *call, const char *name, int is, const char *what)
+static sett_status cannot_be(sett_error *err, sett_status s, const char *call, const char *format, ...)
 {
+    va_list args;
+    va_start(args, format);
     if (err) {
-        err->status = SETT_E_ARGUMENT;
-        snprintf(err->text, sizeof err->text, "%s: %s is %d: %s", call, name, is, what);
+        const int n = snprintf(err->text, sizeof err->text, "%s: ", call);
+        err->status = s;
+        vsnprintf(err->text + n, sizeof err->text - (size_t)n, format, args);
     }
-    return SETT_E_ARGUMENT;
+    va_end(args);
+    return s;
+}
+
+/* A product of what is at least 1; MANY: it is no int32. */
+enum { MOST = INT32_MAX };
+static const int64_t MANY = INT64_C(1) + MOST;
+static int64_t times(int64_t a, int64_t b)
+{
+    return a > MOST / b ? MANY : a * b;
+}
+
+/* PARTIAL's elements, or MANY; then LEFT's are not too many either. */
+static int64_t floats_of(const sett_attention_decode_options *o, const int counts[5], int64_t *slots)
+{
+    const int64_t rows = times(counts[3], counts[1] / counts[2]), splits = (counts[4] - 1) / o->tuning.split + 1;
+    *slots = times(times(times(counts[0], counts[2]), (rows - 1) / o->rows + 1), splits);
+    return times(times(*slots, rows < o->rows ? rows : o->rows), decode_partial_columns(o));
 }
 
 sett_status sett__decode_workspace(const sett_attention_decode_options *o, const char *call, const int counts[5], size_t *partial, size_t *left, sett_error *err)
 {
     static const char *const names[] = {"requests", "heads", "heads_k", "queries", "keys"};
-    const size_t requests = (size_t)counts[0], heads = (size_t)counts[1], heads_k = (size_t)counts[2];
+    int64_t slots;
     for (int i = 0; i < 5; i++)
         if (counts[i] < 1)
-            return too_few(err, call, names[i], counts[i], "1 or more");
-    if (heads % heads_k)
-        return too_few(err, call, "heads", counts[1], "a multiple of heads_k");
-    const size_t rows = (size_t)counts[3] * (heads / heads_k), tile = (size_t)o->rows, high = (rows + tile - 1) / tile, split = (size_t)o->tuning.split, splits = ((size_t)counts[4] + split - 1) / split;
-    const size_t slots = requests * heads_k * high * splits;
-    *partial = slots * (rows < tile ? rows : tile) * (size_t)decode_partial_columns(o);
-    *left = 2 * slots + 2;
+            return cannot_be(err, SETT_E_ARGUMENT, call, "%s is %d: 1 or more", names[i], counts[i]);
+    if (counts[1] % counts[2])
+        return cannot_be(err, SETT_E_ARGUMENT, call, "heads is %d: a multiple of heads_k", counts[1]);
+    const int64_t floats = floats_of(o, counts, &slots);
+    if (floats > MOST)
+        return cannot_be(err, SETT_E_RANGE, call, "requests %d, heads %d, heads_k %d, queries %d, keys %d: PARTIAL would have more than 2^31 - 1 elements, which no launch takes", counts[0], counts[1], counts[2], counts[3], counts[4]);
+    *partial = (size_t)floats, *left = 2 * (size_t)slots + 2;
     return SETT_OK;
 }
 
 sett_status sett_attention_decode_workspace(const sett_attention_decode_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
 {
+    static const char call[] = "sett_attention_decode_workspace";
     sett_attention_decode_options o = {0};
     *partial = *left = 0;
     if (user && user->size <= sizeof o)
         memcpy(&o, user, user->size);
     const sett_status s = sett_kernels_choose(sett_attention_decode, user ? (void *)&o : NULL, NULL, err);
-    return s ? s : sett__decode_workspace(&o, "sett_attention_decode_workspace", (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
+    return s ? sett__said_by(call, s, err) : sett__decode_workspace(&o, call, (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_decode_options, member_)

@@ -55,7 +55,7 @@ struct decode_parts {
     sett_fast_divmod group;           /* heads of Q that share one of K and V */
     sett_val *rows;                   /* M times these */
     sett_arg high;                    /* tiles of rows */
-    sett_arg slots;                   /* splits of all requests, at most */
+    sett_arg splits;                  /* of a head and tile of rows, at most */
     sett_arg scale;                   /* the unit of scores times log2(e) */
     sett_pipeline *weighed;           /* of sett_attention_mla: P of a tile, and what it does to the sums so far */
     sett_tensor *p, *told;            /* P, (rows,keys,1), and two numbers of each row */

@@ -371,12 +371,17 @@ void sett__attention_tell(sett_build *b, const attention_parts *t, sett_pipeline
     sett_pipeline_advance(put);
 }
 
-sett_val *sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
+void sett__attention_told_again(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
 {
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
     for (int i = 0; i < n; i++)
         work[i] = sett_make_warp_uniform(sett_at(slot, i));
-    return sett_ne(sett_make_warp_uniform(sett_at(slot, n)), 0);
+}
+
+sett_val *sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
+{
+    sett__attention_told_again(t, get, work, n);
+    return sett_ne(sett_make_warp_uniform(sett_at(sett_slice(t->slots, ALL, sett_pipeline_stage(get)), n)), 0);
 }
 
 static void load_query(sett_build *b, const attention_parts *t, const attention_work *w, sett_pipeline_state *put)

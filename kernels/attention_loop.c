@@ -183,7 +183,7 @@ static void work_on(sett_build *b, const flash *f)
             release(f->query);
         }
     attention_work again; /* it takes no registers in the loop */
-    sett__attention_told(t, f->work, (sett_val **)&again, ATTENTION_WORK_INTS);
+    sett__attention_told_again(t, f->work, (sett_val **)&again, ATTENTION_WORK_INTS);
     const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = f->scores};
     sett__attention_store(b, t, &again, &r, f->group);
     if (!t->own_out)

@@ -41,9 +41,11 @@ const sett_attention_functions *sett__attention_own(sett_site site, sett_build *
     static const sett_attention_functions none = {.size = sizeof none};
     choice c = {0};
     f = f ? f : &none;
-    if ((f->bounds || f->predicate) && (o->causal || o->window))
+    if (f->size != sizeof none)
+        REFUSE(&c, "the functions' .size is %zu: sizeof(sett_attention_functions), %zu", f->size, sizeof none);
+    else if ((f->bounds || f->predicate) && (o->causal || o->window))
         REFUSE(&c, ".%s is given: then .%s is 0", f->bounds ? "bounds" : "predicate", o->prefix ? "prefix" : o->causal ? "causal" : "window");
-    if (f->score && (o->softcap || o->alibi))
+    else if (f->score && (o->softcap || o->alibi))
         REFUSE(&c, ".score is given: then .%s is 0", o->softcap ? "softcap" : "alibi");
     if (*c.why)
         sett_fail_at(site, b, SETT_E_ARGUMENT, call, c.why);

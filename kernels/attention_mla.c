@@ -362,13 +362,14 @@ void sett_attention_mla(sett_build *b, const void *user)
 
 sett_status sett_attention_mla_workspace(const sett_attention_mla_options *user, int requests, int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *err)
 {
+    static const char call[] = "sett_attention_mla_workspace";
     sett_attention_mla_options o = {0};
     *partial = *left = 0;
     if (user && user->size <= sizeof o)
         memcpy(&o, user, user->size);
     const sett_status s = sett_kernels_choose(sett_attention_mla, user ? (void *)&o : NULL, NULL, err);
     const sett_attention_decode_options decode = decode_of(&o);
-    return s ? s : sett__decode_workspace(&decode, "sett_attention_mla_workspace", (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
+    return s ? sett__said_by(call, s, err) : sett__decode_workspace(&decode, call, (const int[]){requests, heads, heads_k, queries, keys}, partial, left, err);
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_attention_mla_options, member_)

@@ -245,6 +245,15 @@ sett_status sett_kernels_choose(sett_body body, void *options, const char *targe
     return SETT_OK;
 }
 
+sett_status sett__said_by(const char *function, sett_status s, sett_error *err)
+{
+    static const char chooser[] = "sett_kernels_choose: ";
+    const sett_error was = s && err ? *err : (sett_error){0};
+    if (!strncmp(was.text, chooser, sizeof chooser - 1))
+        snprintf(err->text, sizeof err->text, "%s: %s", function, was.text + sizeof chooser - 1);
+    return s;
+}
+
 static bool is_type(const char *param)
 {
     return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c") || !strcmp(param, "out");

@@ -68,11 +68,14 @@ extern const sett_family_word sett__words[SETT__N_WORDS];
         .renamed = sett__renamed, \
         .n_renamed = SETT__N_RENAMED, \
         .words = sett__words, \
-        .n_words = SETT__N_WORDS}; \
+        .n_words = SETT__N_WORDS, \
+        .ready_made = true}; \
     const kernel sett__##kernel_ = {.family = &sett_##kernel_##_family, .settle = settle, __VA_ARGS__}
 
 /* The first lines of a body: a copy of its options, settled; false: it cannot be, and the build has the error. */
 bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *options);
+/* What sett_kernels_choose said, as the call that the caller made. */
+sett_status sett__said_by(const char *function, sett_status, sett_error *);
 /* What each begins with after it has declared its parameters. */
 void sett__begin(sett_build *, int no_pdl);
 

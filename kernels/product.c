@@ -127,14 +127,6 @@ static sett_status add_few(const sett_product_problem *p, const char *target, se
     return sett_kernels_choose(sett_gemm_few_rows, &to->options.few_rows, target, err);
 }
 
-/* What sett_kernels_choose said, as the call that the caller made. */
-static sett_status as_said_by(const char *function, sett_status s, sett_error *err)
-{
-    static const char chooser[] = "sett_kernels_choose: ";
-    const sett_error was = s && err ? *err : (sett_error){0};
-    return s && !strncmp(was.text, chooser, sizeof chooser - 1) ? sett__product_fail(err, s, function, "%s", was.text + sizeof chooser - 1) : s;
-}
-
 /* A copy of the caller's problem, settled, and its kernels. */
 static sett_status take(const char *function, const sett_product_problem *given, int max_m, const char *target, sett_product_problem *p, sett_product_kernel *list, int *n, sett_error *err)
 {
@@ -168,7 +160,7 @@ static sett_status take(const char *function, const sett_product_problem *given,
     sett_status s = (by_tma ? list_tma : packed ? list_mixed : list_mma)(p, target, list, n, err);
     if (!s && has_few(p, by_tma))
         s = add_few(p, target, &list[(*n)++], err);
-    return as_said_by(function, s, err);
+    return sett__said_by(function, s, err);
 }
 
 int sett_product_kernels(const sett_product_problem *given, const char *target, sett_product_kernel *to, sett_error *err)

@@ -172,7 +172,7 @@ static int compile_family(sett_engine *e, const operand *p, const char *target, 
     if (f->defaults)
         memcpy(user, f->defaults, f->user_size);
     int code = set_parameters(p, user);
-    sett_compile_options co = {.size = sizeof co, .name = p->function, .target = target, .user = user};
+    sett_compile_options co = {.size = sizeof co, .name = p->function, .target = target, .user = user, .ready_made = f->size > offsetof(sett_family, ready_made) && f->ready_made};
     if (!code && f->wanted && !f->wanted(user))
         code = fail("%s: the family leaves this combination of its parameters out", p->kernel);
     if (!code && ((f->choose && f->choose(f->body, user, target, &err)) || sett_compile(e, f->body, &co, k, &err)))

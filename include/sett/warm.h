@@ -99,6 +99,7 @@ typedef struct sett_family {
     sett_status (*kernel)(const void *user, const char *target, int index, const struct sett_family **of,
         void *kernel_user, sett_error *);
     size_t kernel_size; /* bytes of the largest user data that .kernel writes */
+    bool ready_made;    /* as sett_compile_options.ready_made, of its kernels */
 } sett_family;
 
 /* The parameter's present name, where `name` is a former one; else NULL. */

@@ -141,5 +141,6 @@ void sett__warm_compile_options(
         .target = target,
         .user = k->user,
         .opt_level = b->opt_level,
-        .line_info = b->line_info};
+        .line_info = b->line_info,
+        .ready_made = k->family && k->family->size > offsetof(sett_family, ready_made) && k->family->ready_made};
 }

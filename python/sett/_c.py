@@ -142,7 +142,7 @@ CFamily = struct(
     ("size", SIZE), ("body", P), ("name", STR), ("user_size", SIZE), ("defaults", P), ("params", C.POINTER(FamilyParam)),
     ("n_params", INT), ("wanted", WANTED), ("choose", CHOOSE), ("renamed", P), ("n_renamed", INT),
     ("words", P), ("n_words", INT),
-    ("kernel", P), ("kernel_size", SIZE),
+    ("kernel", P), ("kernel_size", SIZE), ("ready_made", BOOL),
 )
 WarmEvent = struct(
     "sett_warm_event",

@@ -62,6 +62,9 @@ def _meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}? It has" if near else ""
 
 
+CHOOSER = "sett_kernels_choose: "
+
+
 class Family:
     """A kernel's body in a shared object, with names for its options: a `sett_family` of sett/warm.h.
 
@@ -77,6 +80,7 @@ class Family:
             raise Error(Status.E_IO, f"family {symbol} of {os.fsdecode(path)}: {e}{f'; did you mean {has[0]}?' if has else ''}") from None
         f = self._family
         self._several = f.size > _c.CFamily.kernel_size.offset and bool(f.kernel)
+        self._ready_made = f.size > _c.CFamily.ready_made.offset and bool(f.ready_made)
         if f.size < _c.CFamily.renamed.offset or not (f.body or self._several) or f.n_params < 0:
             raise Error(Status.E_ARGUMENT, f"{os.fsdecode(path)}: {symbol} is no sett_family")
         self.path, self.symbol = os.fsdecode(path), symbol
@@ -109,7 +113,11 @@ class Family:
             given = ", ".join(f"{n}={v!r}" for n, v in values.items())
             raise Error(Status.E_ARGUMENT, f"{self.name} does not exist with {given}")
         if f.choose:
-            _c.check(lambda err: f.choose(f.body, C.addressof(user), target.encode(), C.addressof(err)))
+            try:
+                _c.check(lambda err: f.choose(f.body, C.addressof(user), target.encode(), C.addressof(err)))
+            except Error as e:  # the caller named the family, and no call of C
+                text = str(e)
+                raise Error(int(e.status), text[len(CHOOSER) :] if text.startswith(CHOOSER) else text) from None
         return user
 
     def _bytes_of(self, name: str, p: Any, value: Any) -> bytes:
@@ -511,7 +519,7 @@ class Engine:
         options, keep = self._compile_options(name or family.name, target, opt_level, line_info, ptx_only, asserts)
         options.user, options.user_size = C.addressof(user), family._family.user_size
         options.pure = True
-        options.ready_made = os.path.basename(family.path).startswith("libsett-kernels.so")
+        options.ready_made = family._ready_made
         try:
             return self._made(_c.lib.sett_compile, family._family.body, C.byref(options), options=values)
         except Error as e:

@@ -271,15 +271,19 @@ static const struct odd { sett_attention_functions f; sett_attention_options o; 
     {{.bounds = of_document}, {.causal = 1}, "sett_attention_with: .bounds is given: then .causal is 0"},
     {{.predicate = every_third}, {.prefix = 1}, "sett_attention_with: .predicate is given: then .prefix is 0"},
     {{.score = bent}, {.alibi = 1}, "sett_attention_with: .score is given: then .alibi is 0"},
+    {{.size = 8, .score = bent}, {.d = 64}, "sett_attention_with: the functions' .size is 8: sizeof(sett_attention_functions), 40"},
+    {{0}, {.d = 64}, "sett_attention_with: the functions' .size is 0: sizeof(sett_attention_functions), 40"},
 };
 
 static void with_odd(sett_build *b, const void *user)
 {
     const struct odd *x = &odd[*(const int *)user];
     sett_attention_options o = x->o;
+    sett_attention_functions f = x->f;
     o.size = sizeof o, o.dtype = SETT_BF16;
+    f.size = f.size || (!f.bounds && !f.predicate && !f.score) ? f.size : sizeof f;
     odd_line = __LINE__ + 1;
-    sett_attention_with(b, &o, &x->f);
+    sett_attention_with(b, &o, &f);
 }
 
 START_TEST(functions_that_cannot_be)

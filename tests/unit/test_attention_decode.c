@@ -657,6 +657,47 @@ START_TEST(memory_that_cannot_be)
 }
 END_TEST
 
+/* Splits of all requests that no int32 counts: tensors may be large where strides are 0. */
+START_TEST(splits_that_are_too_many)
+{
+    problem p = {.o = {.size = sizeof p.o, .dtype = SETT_F16, .d = 64, .tuning = {.split = 1024}}, .requests = 1, .heads = 1, .shared = 1, .queries = 1, .keys = {70}, .target = target_of(_i, 1)};
+    if (r.stream.device != SETT_CPU)
+        return;
+    sett_kernel *k = kernel_of(&p);
+    launch y = make_launch(&p);
+    for (int i = Q; i <= O; i++) {
+        y.x[i].buf.shape[0] = 1 << 21, y.x[i].buf.stride[0] = 0;
+        if (i == K || i == V)
+            y.x[i].buf.shape[2] = 1 << 20, y.x[i].buf.stride[2] = 0;
+    }
+    ck_assert_int_ne(try_launch(k, &y), SETT_OK);
+    ck_assert_msg(strstr(err.text, "elements, and the launch needs 146028888064") != NULL, "%s", err.text);
+    drop_launch(&y);
+    sett_kernel_release(k);
+}
+END_TEST
+
+/* Of as many, and of those whose PARTIAL no launch takes; of one fewer there is one. */
+static const struct { int counts[5]; bool fit; } many[] = {{{1000000000, 1, 1, 1, 1000000000}, false}, {{INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MAX}, false}, {{1, INT_MAX, 1, INT_MAX, 1}, false},
+    {{1, 1, 1, 1, INT_MAX}, true}, {{INT_MAX, 1, 1, 1, 1}, false}, {{31580641, 1, 1, 1, 1}, true}, {{31580642, 1, 1, 1, 1}, false}};
+START_TEST(workspaces_that_are_too_large)
+{
+    const sett_attention_decode_options o = {.size = sizeof o, .dtype = SETT_BF16, .d = 64};
+    const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16};
+    const int *n = many[_i].counts;
+    char want[300];
+    size_t partial = 1, left = 1;
+    ck_assert_int_eq(sett_attention_decode_workspace(&o, n[0], n[1], n[2], n[3], n[4], &partial, &left, &err), many[_i].fit ? SETT_OK : SETT_E_RANGE);
+    ck_assert(many[_i].fit ? partial <= INT_MAX && partial / 68 * 2 + 2 == left : !partial && !left);
+    if (!many[_i].fit) {
+        snprintf(want, sizeof want, "sett_attention_decode_workspace: requests %d, heads %d, heads_k %d, queries %d, keys %d: PARTIAL would have more than 2^31 - 1 elements, which no launch takes", n[0], n[1], n[2], n[3], n[4]);
+        ck_assert_str_eq(err.text, want);
+        ck_assert_int_eq(sett_attention_mla_workspace(&mla, n[0], n[1], n[2], n[3], n[4], &partial, &left, &err), SETT_E_RANGE);
+        ck_assert_msg(!strncmp(err.text, "sett_attention_mla_workspace: requests ", 39), "%s", err.text);
+    }
+}
+END_TEST
+
 START_TEST(the_workspace)
 {
     const sett_attention_decode_options o = {.size = sizeof o, .dtype = SETT_BF16}, odd = {.size = sizeof o};
@@ -670,6 +711,8 @@ START_TEST(the_workspace)
     ck_assert_int_eq(sett_attention_decode_workspace(&o, 32, 32, 8, 0, 4096, &partial, &left, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_attention_decode_workspace: queries is 0: 1 or more");
     ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, NULL), SETT_E_ARGUMENT);
+    ck_assert_int_eq(sett_attention_decode_workspace(&odd, 1, 1, 1, 1, 1, &partial, &left, &err), SETT_E_ARGUMENT);
+    ck_assert_str_eq(err.text, "sett_attention_decode_workspace: attention_decode: .dtype is not given: f16 or bf16");
     const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16};
     ck_assert(!sett_attention_mla_workspace(&mla, 64, 128, 1, 1, 4096, &partial, &left, &err));
     ck_assert_uint_eq(left, 2 * 64 * 2 + 2);
@@ -695,6 +738,8 @@ Suite *attention_decode_suite(void)
     tcase_add_loop_test(t, options_that_cannot_be, 0, (int)(sizeof refused / sizeof *refused));
     tcase_add_loop_test(t, options_of_mla_that_cannot_be, 0, (int)(sizeof refused_mla / sizeof *refused_mla));
     tcase_add_loop_test(t, memory_that_cannot_be, 0, 2 * IN_MEMORY);
+    tcase_add_loop_test(t, splits_that_are_too_many, 0, 2);
+    tcase_add_loop_test(t, workspaces_that_are_too_large, 0, (int)(sizeof many / sizeof *many));
     tcase_add_test(t, the_workspace);
     suite_add_tcase(s, t);
     return s;

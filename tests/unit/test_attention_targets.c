@@ -36,6 +36,25 @@ START_TEST(prefill)
 }
 END_TEST
 
+/* Three warp groups have few registers each: none of these spills. */
+static const sett_attention_options narrow[] = {{.window = 1, .softcap = 1, .sinks = 1, .page = 16, .lse = 1}, {.window = 1, .softcap = 1, .page = 16, .ragged = 1}, {.window = 1, .page = 16, .sinks = 1, .lse = 1, .ragged = 1, .group = 4, .scale = 1},
+    {.exact = 1, .page = 16, .ragged = 1, .lse = 1}, {.causal = 1, .window = 1, .alibi = 1, .page = 16, .ragged = 1, .lse = 1}, {.prefix = 1, .softcap = 1, .sinks = 1, .page = 16, .ragged = 1, .lse = 1}};
+enum { NARROW = sizeof narrow / sizeof *narrow };
+START_TEST(of_64_columns)
+{
+    sett_attention_options o = narrow[_i];
+    o.size = sizeof o, o.dtype = SETT_F16, o.d = 64;
+    if (r.stream.device != SETT_CPU)
+        return;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .assembler = SETT_ASM_PTXAS};
+    sett_engine *e;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err), "%s", err.text);
+    const int spilled = check_target(e, sett_attention, &o, "sm_90a", "wgmma");
+    ck_assert_msg(spilled <= 0, "%d bytes are spilled", spilled);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* The workspace that the options say is that of the kernel, of whatever target. */
 START_TEST(decode)
 {
@@ -51,6 +70,41 @@ START_TEST(decode)
         ck_assert(!sett_kernels_choose(sett_attention_decode, &chosen, all[i], &err) && chosen.tuning.arch == 80);
         ck_assert(!sett_attention_decode_workspace(&chosen, 3, 8, 2, 5, 4096, &same, &as_many, &err) && same == partial && as_many == left);
     }
+}
+END_TEST
+
+/* ---- what is said ------------------------------------------------------------------------------------------------------------- */
+static void hear(void *user, sett_log_level level, const char *component, const char *message)
+{
+    (void)component, (void)message;
+    *(int *)user += level <= SETT_LOG_WARNING;
+}
+
+/* Who uses ready kernels can do nothing about their bodies: no warning is of them. */
+static void check_silence(sett_body body, const void *options)
+{
+    const sett_compile_options co = {.size = sizeof co, .user = options, .target = "cpu", .ready_made = true};
+    int warnings = 0;
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true, .log = hear, .user = &warnings};
+    sett_engine *e;
+    sett_kernel *k;
+    ck_assert_msg(!sett_engine_open(&e, &eo, &err) && !sett_compile(e, body, &co, &k, &err), "%s", err.text);
+    ck_assert_int_eq(warnings, 0);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+
+START_TEST(no_warnings)
+{
+    sett_attention_options o = lowered[_i].o;
+    sett_attention_decode_options d = decoding[_i];
+    const sett_attention_mla_options mla = {.size = sizeof mla, .dtype = SETT_BF16, .causal = _i & 1, .lse = _i >> 1};
+    o.size = sizeof o, d.size = sizeof d;
+    if (r.stream.device != SETT_CPU)
+        return;
+    check_silence(sett_attention, &o);
+    check_silence(sett_attention_decode, &d);
+    check_silence(sett_attention_mla, &mla);
 }
 END_TEST
 
@@ -132,7 +186,9 @@ Suite *attention_targets_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, prefill, 0, LOWERED);
+    tcase_add_loop_test(t, of_64_columns, 0, NARROW);
     tcase_add_loop_test(t, decode, 0, DECODING);
+    tcase_add_loop_test(t, no_warnings, 0, DECODING);
     tcase_add_loop_test(t, options_that_cannot_be, 0, REFUSED + REFUSED_DECODING);
     tcase_add_test(t, mla_of_other_targets);
     tcase_add_test(t, options_that_were_not_chosen);
