@@ -154,10 +154,11 @@ typedef struct sett_attention_decode_options {
 } sett_attention_decode_options;
 SETT_API void sett_attention_decode(sett_build *, const void *options);
 SETT_API extern const sett_family sett_attention_decode_family;
-/* Elements of PARTIAL and LEFT for launches of at most so many requests, heads, heads of K and V, queries of
- * a request, and keys of one, for which there is a place in K and V: N, or .page times the pages of a row of
- * TABLE. SETT_E_ARGUMENT, and both 0: the options cannot be, or a number is less than 1, or heads are no
- * multiple of heads_k. */
+/* Elements of PARTIAL and LEFT for launches of at most so many requests, queries of a request, and keys of
+ * one, with these heads, and heads of K and V: fewer heads_k may need more. Keys are those for which there
+ * is a place in K and V: N, or .page times the pages of a row of TABLE. SETT_E_ARGUMENT, and both 0: the
+ * options cannot be, or a number is less than 1, or heads are no multiple of heads_k. SETT_E_RANGE: PARTIAL
+ * would have more than 2^31 - 1 elements, which no launch takes. */
 SETT_API sett_status sett_attention_decode_workspace(const sett_attention_decode_options *, int requests,
     int heads, int heads_k, int queries, int keys, size_t *partial, size_t *left, sett_error *or_null);
 
