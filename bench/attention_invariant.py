@@ -16,10 +16,12 @@ import sett
 # What a kernel is of, and how its requests may lie: the first is the batch that others are compared with.
 PREFILL = ({"dtype": "bf16", "d": 128, "causal": 1}, {"dtype": "f16", "d": 64, "window": 1, "softcap": 1, "sinks": 1}, {"dtype": "bf16", "d": 192, "dv": 128, "alibi": 1},
     {"dtype": "bf16", "d": 256, "causal": 1, "window": 1}, {"dtype": E4, "d": 128, "scaled": 1, "prefix": 1})
-DECODE = ({"dtype": "bf16", "d": 128}, {"dtype": "f16", "d": 64, "causal": 1, "window": 1, "rows": 32, "sinks": 1}, {"dtype": "bf16", "d": 128, "kv": E4, "scaled": 1, "prefix": 1, "softcap": 1})
+# Of small splits, so that requests have more than are combined at once.
+DECODE = ({"dtype": "bf16", "d": 128, "split": 64}, {"dtype": "f16", "d": 64, "causal": 1, "window": 1, "rows": 32, "sinks": 1, "split": 128},
+    {"dtype": "bf16", "d": 128, "kv": E4, "scaled": 1, "prefix": 1, "softcap": 1, "split": 128})
 DECODES = {"lengths": 1}, {}, {"page": 16}, {"page": 64, "blocks": 3}
 WAYS = {"attention": ({"ragged": 1, "dynamic": 1}, {}, {"page": 16}, {"ragged": 1, "page": 48, "blocks": 3}), "attention_decode": DECODES, "attention_mla": DECODES}
-BASES = [("attention", one) for one in PREFILL] + [("attention_decode", one) for one in DECODE] + [("attention_mla", {"dtype": "bf16", "causal": 1, "sinks": 1})]
+BASES = [("attention", one) for one in PREFILL] + [("attention_decode", one) for one in DECODE] + [("attention_mla", {"dtype": "bf16", "causal": 1, "sinks": 1, "split": 64})]
 
 
 def kinds():
@@ -32,6 +34,8 @@ def batch(seed, number, large):
     rng = random.Random(f"{seed} {number}")
     family, base = BASES[number % len(BASES)]
     most = (600, 2000) if large else (100, 200)
+    if family != "attention":
+        most = (most[0], 4 * most[1])
 
     def length(most):
         return 0 if rng.random() < 0.1 else rng.randrange(1, most)
