@@ -2,11 +2,10 @@
 """Rows of bench/attention.py decode: one query of each request over many keys, beside cuDNN through torch's scaled_dot_product_attention, beside
 what reads K and V alone, and with pages beside without, by the protocol of product_cells.py. What counts is bytes of K and V."""
 
-import time
 import types
 
 import torch
-from attention_rows import clock, exact, normal, sdpa, set_bytes
+from attention_rows import exact, normal, run_cells, sdpa, set_bytes
 from gpu import DEVICE, GPU, first_line, say
 from graphs import Graph, on_side, turns_of
 from product_cells import GRAPH_MS, protocol
@@ -18,7 +17,6 @@ import sett
 
 OURS, CUDNN, FP8, PAGED = "sett", "cuDNN", "fp8", "paged"
 PAGES = (16, 64)
-SECONDS_BESIDES = 0.7  # of a cell: operands, graphs, samples
 RATE = 3e9  # bytes of a millisecond, about
 
 # name: requests, keys, one set of operands (so that L2 is as the launch before left it), what else; must and goal: beside cuDNN, of FP8 beside OURS
@@ -127,27 +125,23 @@ def line(c, times, must, goal):
     return f"| {c.title} | {text} | {', '.join(ratios)} | {must} | {goal} |"
 
 
-def run(only, pack, budget, warm_s, splits):
+def run_ways(names, cell_of, line_of, budget, warm_s):
+    """Rows of cells whose work is bytes: .bytes, .reads, .one_set."""
     on_side()
     torch.manual_seed(1)
-    engine, names, until = sealed(pack), only or list(ROWS), time.monotonic() + budget
-    if GPU:
-        say(f"torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
-    print("| cell | median (p10..p90) | ratios | must | goal |\n| --- | --- | --- | --- | --- |", flush=True)
-    for i, name in enumerate(names):
-        c = cell(engine, name, ROWS[name][2], splits)
-        sets = [c.make()]
-        sets += [c.make() for _ in range(1, 1 if c.one_set else turns_of(min(c.bytes, set_bytes(sets[0]))))]
-        graphs = graphs_of(c, sets)
+
+    def graphs(c, sets):
+        found = graphs_of(c, sets)
         if GPU:
-            best_read(c, graphs)
-        left = (until - time.monotonic()) / (len(names) - i) - SECONDS_BESIDES
-        seconds = max(0.05, min(warm_s, left / (3 * max(1, len(graphs))))) if GPU else 0
-        print(line(c, protocol(graphs, seconds), *ROWS[name][4:]) if graphs else c.title, flush=True)
-        say(f"{name}: warm for {seconds:.2f} s, {clock()}")
-        del sets, graphs
-        if GPU:
-            torch.cuda.empty_cache()
+            best_read(c, found)
+        return found
+
+    run_cells("median (p10..p90) | ratios", names, cell_of, lambda c, s: 1 if c.one_set else turns_of(min(c.bytes, set_bytes(s))), graphs, line_of, budget, warm_s)
+
+
+def run(only, pack, budget, warm_s, splits):
+    engine = sealed(pack)
+    run_ways(only or list(ROWS), lambda name: cell(engine, name, ROWS[name][2], splits), lambda c, name, times: line(c, times, *ROWS[name][4:]), budget, warm_s)
 
 
 def record(recorder):

@@ -2,15 +2,12 @@
 """Rows of bench/attention.py mla: one query of each request over a latent cache of 512 + 64 columns, beside what reads the cache alone, and with
 pages beside without, by the protocol of product_cells.py."""
 
-import time
 import types
 
 import torch
-from attention_decode_rows import best_read, graphs_of
-from attention_rows import clock, normal
-from gpu import DEVICE, GPU, say
-from graphs import on_side, turns_of
-from product_cells import protocol
+from attention_decode_rows import run_ways
+from attention_rows import normal
+from gpu import DEVICE
 from product_rows import readers
 from product_way import Recorder, sealed, sized
 from rounds import median, quantile
@@ -19,7 +16,6 @@ import sett
 
 OURS, PAGE = "sett", 64
 LATENT, ROPE, SCALE = 512, 64, 0.0417  # about 1 / sqrt(576)
-SECONDS_BESIDES = 0.7
 
 # name: requests, heads, keys; must and goal: TFLOP/s, or of a read
 ROWS = {"h128": (64, 128, 4096, 400.0, 560.0), "h16": (64, 16, 4096, 0.55, 0.75)}
@@ -79,23 +75,8 @@ def line(c, times, must, goal):
 
 
 def run(only, pack, budget, warm_s, tiles):
-    on_side()
-    torch.manual_seed(1)
-    engine, names, until = sealed(pack), only or list(ROWS), time.monotonic() + budget
-    print("| cell | median (p10..p90) | ratios | must | goal |\n| --- | --- | --- | --- | --- |", flush=True)
-    for i, name in enumerate(names):
-        c = cell(engine, name, tiles)
-        sets = [c.make() for _ in range(turns_of(c.bytes))]
-        graphs = graphs_of(c, sets)
-        if GPU:
-            best_read(c, graphs)
-        left = (until - time.monotonic()) / (len(names) - i) - SECONDS_BESIDES
-        seconds = max(0.05, min(warm_s, left / (3 * max(1, len(graphs))))) if GPU else 0
-        print(line(c, protocol(graphs, seconds), *ROWS[name][3:]) if graphs else c.title, flush=True)
-        say(f"{name}: warm for {seconds:.2f} s, {clock()}")
-        del sets, graphs
-        if GPU:
-            torch.cuda.empty_cache()
+    engine = sealed(pack)
+    run_ways(only or list(ROWS), lambda name: cell(engine, name, tiles), lambda c, name, times: line(c, times, *ROWS[name][3:]), budget, warm_s)
 
 
 def record(recorder):

@@ -276,26 +276,32 @@ def line(cell, times):
     return f"| {cell.title} | {text} | {median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f}){'' if median(ratios) >= cell.must else ' SHORT'} | {cell.must} | {cell.goal} |"
 
 
-def run(only, pack, budget, warm_s, tiles):
-    on_side()
-    torch.manual_seed(1)
-    table = prefill(sealed(pack), tiles)
-    names, until = only or list(table), time.monotonic() + budget
+def run_cells(columns, names, cell_of, turns, graphs_of, line, budget, warm_s):
+    """Prints a row for each name. turns(cell, operands): how many sets of these a cell has; graphs_of(cell, sets), line(cell, name, times)."""
+    until = time.monotonic() + budget
     if GPU:
         say(f"torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
-    print("| cell | TFLOP/s: median (p10..p90) | ratio (least..most of three) | must | goal |\n| --- | --- | --- | --- | --- |", flush=True)
+    print(f"| cell | {columns} | must | goal |\n| --- | --- | --- | --- | --- |", flush=True)
     for i, name in enumerate(names):
-        cell = table[name]()
+        cell = cell_of(name)
         sets = [cell.make()]
-        sets += [cell.make() for _ in range(1, turns_of(set_bytes(sets[0])))]
+        sets += [cell.make() for _ in range(1, turns(cell, sets[0]))]
         graphs = graphs_of(cell, sets)
         left = (until - time.monotonic()) / (len(names) - i) - SECONDS_BESIDES
         seconds = max(0.05, min(warm_s, left / (3 * max(1, len(graphs))))) if GPU else 0
-        print(line(cell, protocol(graphs, seconds)) if graphs else cell.title, flush=True)
+        print(line(cell, name, protocol(graphs, seconds)) if graphs else cell.title, flush=True)
         say(f"{name}: warm for {seconds:.2f} s, {clock()}")
         del sets, graphs
         if GPU:
             torch.cuda.empty_cache()
+
+
+def run(only, pack, budget, warm_s, tiles):
+    on_side()
+    torch.manual_seed(1)
+    table = prefill(sealed(pack), tiles)
+    run_cells("TFLOP/s: median (p10..p90) | ratio (least..most of three)", only or list(table), lambda name: table[name](), lambda _, s: turns_of(set_bytes(s)), graphs_of,
+        lambda cell, _, times: line(cell, times), budget, warm_s)
 
 
 def write_pack(path):

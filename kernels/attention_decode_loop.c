@@ -9,7 +9,8 @@ enum { PART = 8 /* elements of a store */ };
 typedef struct warp {
     attention_warp base; /* of this warp's keys of a tile */
     const decode_parts *x;
-    const decode_work *w;
+    decode_work w;
+    decode_units units;
     sett_val *part; /* which keys of a tile */
     sett_pipeline_state *keys, *queries, *put; /* put: of sums */
 } warp;
@@ -28,7 +29,7 @@ static sett_tensor *mine_of(const warp *f, const attention_operand *x, sett_val 
 
 /* ---- queries -------------------------------------------------------------------------------------------------- */
 /* The rows of a split to shared memory. Those behind the last are the last one, which is not stored twice. */
-static void fetch(sett_build *b, const decode_parts *x, const decode_work *w, sett_tensor *to)
+static void fetch_rows(sett_build *b, const decode_parts *x, const decode_work *w, sett_tensor *to)
 {
     enum { AT_ONCE = 4 /* loads of a thread that do not wait for each other */ };
     const int parts = x->o->d / PART;
@@ -46,21 +47,26 @@ static void fetch(sett_build *b, const decode_parts *x, const decode_work *w, se
     }
 }
 
+typedef struct fetcher {
+    const decode_parts *x;
+    decode_work w;
+    sett_pipeline_state *put;
+} fetcher;
+
+static void fetch(sett_build *b, void *user)
+{
+    fetcher *f = user;
+    sett_producer_acquire(f->put);
+    fetch_rows(b, f->x, &f->w, sett__warp_query(b, &f->x->scores, sett_slice(f->x->t.q, ALL, ALL, sett_pipeline_stage(f->put))));
+    sett_producer_commit(f->put);
+    sett_pipeline_advance(f->put);
+}
+
 void sett__decode_fetch(sett_build *b, const decode_parts *x)
 {
-    decode_work w;
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->queries);
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__decode_take(x, work, &w);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            sett_producer_acquire(put);
-            fetch(b, x, &w, sett__warp_query(b, &x->scores, sett_slice(x->t.q, ALL, ALL, sett_pipeline_stage(put))));
-            sett_producer_commit(put);
-            sett_pipeline_advance(put);
-        }
-    }
+    const decode_units units = sett__decode_units(b, x);
+    fetcher f = {.x = x, .put = sett_pipeline_producer_state(x->queries)};
+    sett__decode_each(b, x, &units, &f.w, fetch, &f);
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------- */
@@ -76,7 +82,7 @@ static void tile(sett_build *b, const warp *f, sett_val *number)
     sett_consumer_wait(f->keys);
     sett__warp_weights(b, &f->base, query_of(f), mine_of(f, &x->t.k, stage), mine, true);
     sett_tensor *v = mine_of(f, &x->t.v, stage);
-    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w->keys, sett_mul(mine, keys_of(f))), f->base.lane, WARP, NULL);
+    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w.keys, sett_mul(mine, keys_of(f))), f->base.lane, WARP, NULL);
     sett__warp_sums(b, &f->base, v);
     sett_consumer_release(f->keys);
     sett_pipeline_advance(f->keys);
@@ -98,10 +104,11 @@ static void leave(sett_build *b, const warp *f)
 }
 
 /* Of one unit. */
-static void consume(sett_build *b, warp *f)
+static void consume(sett_build *b, void *user)
 {
+    warp *f = user;
     const decode_parts *x = f->x;
-    const decode_work *w = f->w;
+    const decode_work *w = &f->w;
     const int tiles = x->o->tuning.split / x->o->tuning.keys;
     f->base.of = (attention_work){.row = sett_add(w->row, f->base.row), .head = sett_mul(w->head, x->group.divisor), .request = w->request, .rows = x->t.M, .keys = w->keys};
     f->base.k_scale = x->k_scale ? sett_at(x->k_scale, w->head) : NULL;
@@ -134,18 +141,11 @@ static bool keeps_query(const sett_attention_decode_options *o)
 
 void sett__decode_consume(sett_build *b, const decode_parts *x)
 {
-    decode_work w;
     sett_val *number = sett_make_warp_uniform(sett_warp_idx(b));
-    warp f = {.x = x, .w = &w, .part = sett_mod(number, decode_parts_of(x->o)), .base = {.t = &x->scores, .lane = sett_lane_idx(b), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS), .keeps_query = keeps_query(x->o)}};
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
+    warp f = {.x = x, .part = sett_mod(number, decode_parts_of(x->o)), .base = {.t = &x->scores, .lane = sett_lane_idx(b), .row = sett_mul(sett_floordiv(number, decode_parts_of(x->o)), WARP_ROWS), .keeps_query = keeps_query(x->o)}};
+    f.units = sett__decode_units(b, x);
     f.keys = sett_pipeline_consumer_state(x->keys), f.queries = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->left_sums);
     sett__warp_make(b, &f.base);
     f.base.scores.heads = &x->group;
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__decode_take(x, work, &w);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work)
-            consume(b, &f);
-    }
+    sett__decode_each(b, x, &f.units, &f.w, consume, &f);
 }

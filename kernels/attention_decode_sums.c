@@ -250,25 +250,30 @@ static void fold(sett_build *b, const decode_parts *x, const decode_work *w, con
     }
 }
 
+typedef struct finisher {
+    const decode_parts *x;
+    decode_work w;
+    decode_crew crew;
+    sett_pipeline_state *get; /* of .left_sums */
+} finisher;
+
+static void finish(sett_build *b, void *user)
+{
+    finisher *f = user;
+    sett_val *one = sett_eq(f->w.units, 1), *n = decode_n_splits(f->x, &f->w);
+    sett_for (b, split, 0, n, 1) {
+        sett_consumer_wait(f->get);
+        fold(b, f->x, &f->w, &f->crew, split, sett_sub(sett_sub(n, 1), split));
+        sett_consumer_release(f->get);
+        sett_pipeline_advance(f->get);
+    }
+    sett_if (b, sett_not(one))
+        sett__decode_combine(b, f->x, &f->w, &f->crew);
+}
+
 void sett__decode_finish(sett_build *b, const decode_parts *x, sett_val *thread)
 {
-    const decode_crew crew = {thread, decode_crew_warps(x->o) * WARP};
-    decode_work w;
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *get = sett_pipeline_consumer_state(x->left_sums);
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__decode_take(x, work, &w);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            sett_val *one = sett_eq(w.units, 1), *n = decode_n_splits(x, &w);
-            sett_for (b, split, 0, n, 1) {
-                sett_consumer_wait(get);
-                fold(b, x, &w, &crew, split, sett_sub(sett_sub(n, 1), split));
-                sett_consumer_release(get);
-                sett_pipeline_advance(get);
-            }
-            sett_if (b, sett_not(one))
-                sett__decode_combine(b, x, &w, &crew);
-        }
-    }
+    const decode_units units = sett__decode_units(b, x);
+    finisher f = {.x = x, .crew = {thread, decode_crew_warps(x->o) * WARP}, .get = sett_pipeline_consumer_state(x->left_sums)};
+    sett__decode_each(b, x, &units, &f.w, finish, &f);
 }

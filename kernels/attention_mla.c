@@ -82,29 +82,35 @@ static sett_val *row_of(sett_val *thread, int i)
 
 /* ---- queries ------------------------------------------------------------------------------------------------------ */
 /* By the warps beside the one that loads K. Rows behind the last one are left as they are: no result is of them. */
-static void load_queries(sett_build *b, const decode_parts *x)
+typedef struct query_loader {
+    const decode_parts *x;
+    decode_work w;
+    sett_pipeline_state *put;
+} query_loader;
+
+static void load_query(sett_build *b, void *user)
 {
     enum { PART = 8, PARTS = (COLUMNS + MORE) / PART };
-    decode_work w;
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work), *put = sett_pipeline_producer_state(x->queries);
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__decode_take(x, work, &w);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            sett_producer_acquire(put);
-            sett_for (b, i, sett_sub(sett_thread_idx(b, 0), THREADS - QUERY_WARPS * WARP), sett_mul(sett_min(sett_sub(x->rows, w.row), x->o->rows), PARTS), QUERY_WARPS * WARP) {
-                sett_val *row = sett_floordiv(i, PARTS), *part = sett_mod(i, PARTS);
-                const sett_quot_rem at = sett_divmod(sett_add(w.row, row), x->group);
-                sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(w.head, x->group.divisor), at.remainder), w.request);
-                sett_cp_async(sett_local_tile(from, T1(PART), T1(part)), sett_composition(sett_local_tile(x->t.q, T(1, PART), T(row, part)), sett_make_layout(b, PART)));
-            }
-            sett_cp_async_wait_all(b);
-            sett_fence_view_async_shared(b);
-            sett_producer_commit(put);
-            sett_pipeline_advance(put);
-        }
+    query_loader *f = user;
+    const decode_parts *x = f->x;
+    sett_producer_acquire(f->put);
+    sett_for (b, i, sett_sub(sett_thread_idx(b, 0), THREADS - QUERY_WARPS * WARP), sett_mul(sett_min(sett_sub(x->rows, f->w.row), x->o->rows), PARTS), QUERY_WARPS * WARP) {
+        sett_val *row = sett_floordiv(i, PARTS), *part = sett_mod(i, PARTS);
+        const sett_quot_rem at = sett_divmod(sett_add(f->w.row, row), x->group);
+        sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(f->w.head, x->group.divisor), at.remainder), f->w.request);
+        sett_cp_async(sett_local_tile(from, T1(PART), T1(part)), sett_composition(sett_local_tile(x->t.q, T(1, PART), T(row, part)), sett_make_layout(b, PART)));
     }
+    sett_cp_async_wait_all(b);
+    sett_fence_view_async_shared(b);
+    sett_producer_commit(f->put);
+    sett_pipeline_advance(f->put);
+}
+
+static void load_queries(sett_build *b, const decode_parts *x)
+{
+    const decode_units units = sett__decode_units(b, x);
+    query_loader f = {.x = x, .put = sett_pipeline_producer_state(x->queries)};
+    sett__decode_each(b, x, &units, &f.w, load_query, &f);
 }
 
 /* ---- weights ------------------------------------------------------------------------------------------------------ */
@@ -200,8 +206,9 @@ static void weigh_two(sett_build *b, const weigh *f, sett_val *tile)
     }
 }
 
-static void weigh_split(sett_build *b, weigh *f)
+static void weigh_split(sett_build *b, void *user)
 {
+    weigh *f = user;
     sett_val *from = f->w.from;
     f->of = (attention_work){.row = f->w.row, .head = sett_mul(f->w.head, f->x->group.divisor), .request = f->w.request, .rows = f->x->t.M, .keys = f->w.keys};
     sett_fill(f->sum, 0.0), sett_fill(f->max, -INFINITY);
@@ -236,14 +243,8 @@ static void weigh_all(sett_build *b, const decode_parts *x)
     f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
     f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
     f.keys = sett_pipeline_consumer_state(x->keys), f.keys_read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.more_read = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->weighed);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__decode_take(x, work, &f.w);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work)
-            weigh_split(b, &f);
-    }
+    const decode_units units = sett__decode_units(b, x);
+    sett__decode_each(b, x, &units, &f.w, weigh_split, &f);
 }
 
 /* ---- sums --------------------------------------------------------------------------------------------------------- */
@@ -301,6 +302,15 @@ static void finish(sett_build *b, const sums *f)
         sett__decode_combine(b, x, &f->w, &(decode_crew){sett_thread_idx(b, 0), SUM_GROUPS * GROUP});
 }
 
+static void sum_split(sett_build *b, void *user)
+{
+    sums *f = user;
+    sett_fill(f->o, 0.0);
+    sett_for (b, tile, f->w.from, f->w.to, 1)
+        add(b, f);
+    finish(b, f);
+}
+
 static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
 {
     const sett_dtype t = x->o->dtype;
@@ -312,18 +322,8 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
     sett_if (b, sett_eq(group, 1))
         sett_pipeline_advance(f.keys);
     f.get = sett_pipeline_consumer_state(x->weighed);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(x->work);
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_val *is_work = sett__decode_take(x, work, &f.w);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            sett_fill(f.o, 0.0);
-            sett_for (b, tile, f.w.from, f.w.to, 1)
-                add(b, &f);
-            finish(b, &f);
-        }
-    }
+    const decode_units units = sett__decode_units(b, x);
+    sett__decode_each(b, x, &units, &f.w, sum_split, &f);
 }
 
 static void run(sett_build *b, const decode_parts *x)

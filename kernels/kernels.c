@@ -185,7 +185,8 @@ static const kernel *find(sett_body body)
     return NULL;
 }
 
-/* A kernel of one target of a GPU, for another: told here, before what else the target lacks. What is no target sett_compile tells. */
+/* Refuses a kernel that exists for one target alone when it is asked for another one, so that the error names the target and not an instruction that
+ * it lacks. A name that is no target passes: sett_compile refuses it. */
 static sett_status check_target(const char *function, const kernel *k, const char *target, sett_error *err)
 {
     if (!k->only || !target || !is_target(target) || !strcmp(target, k->only) || !strcmp(target, "cpu"))

@@ -39,7 +39,8 @@ static const tile_set tiles_by[][2] = {[SUMMED] = {TILES(usual), TILES(gated)}, 
     [PACKED] = {TILES(packed), TILES(gated_packed)}};
 
 /* The same of .quantise 2, for whole blocks of 128 columns of D. No such product has a kernel of few rows, so that low tiles are here.
- * Gated ones of 112 and 128 rows, of two levels of 56, and of packed weights of 160 would spill, and of two levels 128 and 144 rows more than 40 bytes. */
+ * These heights are left out, as ptxas spills them: 112 and 128 rows of gated products, 56 rows of gated ones summed in two levels, 160 rows of packed
+ * weights, and 128 and 144 rows of sums in two levels. */
 static const struct product_tile whole[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {48, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {96, 128, 128, 1, false}, {128, 128, 128, 1, true}, {144, 128, 128, 1, false}},
     whole_straddling[] = {{16, 128, 128, 1, false}, {32, 128, 128, 1, false}, {64, 128, 128, 1, false}, {80, 128, 128, 1, false}, {112, 128, 128, 1, false}, {128, 128, 128, 1, true}, {160, 128, 128, 2, false}, {192, 128, 128, 2, false}},
     whole_gated[] = {{16, 256, 128, 1, false}, {32, 256, 128, 1, false}, {48, 256, 128, 1, false}, {64, 256, 128, 1, false}, {80, 256, 128, 1, false}, {96, 256, 128, 1, false}, {104, 256, 128, 1, false}, {120, 256, 128, 1, false}},

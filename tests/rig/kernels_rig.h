@@ -34,6 +34,29 @@ static inline void tear_down(void)
     sett_engine_close(r.e);
 }
 
+/* On the CPU engine, from here on: what goes on in the background is done late, at once, or in one of the random orders, in turn by number. more: NULL,
+ * or a number that gives others of these. */
+static inline void in_order(int number, const char *more)
+{
+    char random[32];
+    const char *const orders[] = {"lazy", "eager", random, random};
+    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
+    snprintf(random, sizeof random, "random:%d", 1 + number + (more ? 100 * atoi(more) : 0));
+    if (r.stream.device != SETT_CPU)
+        return;
+    sett_engine_close(r.e);
+    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
+}
+
+/* Options of which sett_kernels_choose says why they cannot be. */
+static inline void check_not_chosen(sett_body body, const char *name, void *options, const char *target, const char *text)
+{
+    char want[300];
+    ck_assert_int_eq(sett_kernels_choose(body, options, target, &err), SETT_E_ARGUMENT);
+    snprintf(want, sizeof want, "sett_kernels_choose: %s: %s", name, text);
+    ck_assert_str_eq(err.text, want);
+}
+
 /* A tensor on the device, filled at random; its elements as they were then. */
 typedef struct array {
     matrix m;

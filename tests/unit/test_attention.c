@@ -60,22 +60,9 @@ enum { RANDOM = 12 /* of each test of the loop */, BITS_OF = 2 };
 #endif
 enum { RANDOM_TESTS = 8, OTHER_TESTS = 6 /* of other targets, behind these */ };
 
-/* The CPU engine does what goes on in the background at once, late, or in a random order. */
-static void in_order(int number)
-{
-    char random[32];
-    const char *const orders[] = {"lazy", "eager", random, random}, *more = getenv("ATTENTION_SEED");
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
-    snprintf(random, sizeof random, "random:%d", 1 + number + (more ? 100 * atoi(more) : 0));
-    if (r.stream.device != SETT_CPU)
-        return;
-    sett_engine_close(r.e);
-    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
-}
-
 START_TEST(random_problems)
 {
-    in_order(_i);
+    in_order(_i, getenv("ATTENTION_SEED"));
     r.seed = 77 + (unsigned)_i * 1000;
     const char *more = getenv("ATTENTION_SEED"), *shapes = getenv("ATTENTION_SHAPES"); /* of each kernel */
     r.seed += more ? (unsigned)atoi(more) * 100000 : 0;
@@ -101,7 +88,7 @@ START_TEST(tiles_without_keys)
     problem p = {.requests = 5, .heads = 2, .shared = 1, .rows = {70, 3, 260, 1, 64}, .target = target_of(_i, 2)};
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_BF16, .d = _i % 2 ? 64 : 128, .ragged = 1, .lse = 1, .tuning.blocks = 1};
     for (int order = 2; runs(p.target) && order < 40; order += 4) {
-        in_order(order + _i % 2);
+        in_order(order + _i % 2, getenv("ATTENTION_SEED"));
         sett_kernel *k = compiled_as(sett_attention, &p.o, p.target);
         launch x = make_launch(&p);
         launch_by(k, &x);

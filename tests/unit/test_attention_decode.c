@@ -362,22 +362,9 @@ enum { RANDOM = 10, RANDOM_LATENT = 3 /* of each test of the loop */, BITS_OF = 
 #endif
 enum { RANDOM_TESTS = 8, OTHER_TESTS = 6 /* of other targets, behind these */ };
 
-/* The CPU engine does what goes on in the background at once, late, or in a random order. */
-static void in_order(int number)
-{
-    char random[32];
-    const char *const orders[] = {"lazy", "eager", random, random}, *more = getenv("ATTENTION_SEED");
-    const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_threads = 2, .cpu_async = orders[number % 4]};
-    snprintf(random, sizeof random, "random:%d", 1 + number + (more ? 100 * atoi(more) : 0));
-    if (r.stream.device != SETT_CPU)
-        return;
-    sett_engine_close(r.e);
-    ck_assert_msg(!sett_engine_open(&r.e, &o, &err), "%s", err.text);
-}
-
 START_TEST(random_problems)
 {
-    in_order(_i);
+    in_order(_i, getenv("ATTENTION_SEED"));
     const char *more = getenv("ATTENTION_SEED");
     r.seed = 91 + (unsigned)_i * 1000 + (more ? (unsigned)atoi(more) * 100000 : 0);
     const char *target = target_of(_i, RANDOM_TESTS);
@@ -578,11 +565,8 @@ static const struct refused_mla { sett_attention_mla_options o; const char *text
 START_TEST(options_of_mla_that_cannot_be)
 {
     sett_attention_mla_options o = refused_mla[_i].o;
-    char want[300];
     o.size = sizeof o;
-    ck_assert_int_eq(sett_kernels_choose(sett_attention_mla, &o, NULL, &err), SETT_E_ARGUMENT);
-    snprintf(want, sizeof want, "sett_kernels_choose: attention_mla: %s", refused_mla[_i].text);
-    ck_assert_str_eq(err.text, want);
+    check_not_chosen(sett_attention_mla, "attention_mla", &o, NULL, refused_mla[_i].text);
 }
 END_TEST
 
@@ -615,11 +599,8 @@ END_TEST
 START_TEST(options_that_cannot_be)
 {
     sett_attention_decode_options o = refused[_i].o;
-    char want[300];
     o.size = sizeof o;
-    ck_assert_int_eq(sett_kernels_choose(sett_attention_decode, &o, NULL, &err), SETT_E_ARGUMENT);
-    snprintf(want, sizeof want, "sett_kernels_choose: attention_decode: %s", refused[_i].text);
-    ck_assert_str_eq(err.text, want);
+    check_not_chosen(sett_attention_decode, "attention_decode", &o, NULL, refused[_i].text);
 }
 END_TEST
 

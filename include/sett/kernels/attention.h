@@ -54,8 +54,8 @@ extern "C" {
  * in the last bit of few results; with .exact they are sett_exp2, sett_tanh ..., and all bits are alike.
  * The bits of a query depend on its own request and the options alone: not on the other requests, nor on
  * where its pages are, or whether it has any.
- * What lies in memory, and numbers of a launch: the CPU engine says which of them cannot be, as a page that
- * is none, offsets that fall or a cap of 0, with SETT_E_FAULT. A GPU does not look: results may be anything.
+ * The CPU engine checks what lies in memory and the numbers of a launch: a page outside the pool, offsets
+ * that fall or a cap of 0 give SETT_E_FAULT. A GPU does not check them: results may be anything.
  * dtype, of Q, K and V: f16, bf16; f8E4M3FN with d of 64, 128 or, but for .exact with .softcap, 256. Then
  * weights are rounded to it, and multiplied by 256 before.
  * Targets: sm_90a, by wgmma and TMA; from sm_80 on by mma.sync and cp.async, f16 and bf16 alone. A body of
