@@ -23,10 +23,10 @@ static bool asks(uint8_t code)
 }
 
 static bool seen(sett__core *, const sett__effect *);
+static const sett__watch watch = {.effect = seen, .threads = SETT__WRITE};
 
 const sett__watch *sett__proxy_watch(const sett__tape *t)
 {
-    static const sett__watch watch = {.effect = seen, .threads = SETT__WRITE};
     for (uint32_t v = 0; v < t->n_op; v++)
         if (asks(t->op[v].code))
             return &watch;
@@ -36,7 +36,7 @@ const sett__watch *sett__proxy_watch(const sett__tape *t)
 /* False: out of memory. */
 bool sett__granules_make(sett__core *c, sett__cta *b)
 {
-    if (!b->program->watch)
+    if (b->program->watch != &watch)
         return true;
     b->n_granule = (b->program->tape->sig.smem + c->launch->smem_more + PIECE - 1) / PIECE;
     b->granule = calloc((size_t)b->n_granule + 1, sizeof *b->granule);
