@@ -13,7 +13,7 @@
  * may hold a lock, or do the work that other threads wait for. */
 #ifndef SETT_ENGINE_H
 #define SETT_ENGINE_H
-#include <sett/base.h>
+#include <sett/check.h>
 
 #ifdef __cplusplus
 extern "C" {

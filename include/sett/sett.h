@@ -40,6 +40,7 @@
 #include <sett/picture.h>    /* pictures of layouts */
 
 /* ---- expert tier: the host ---- */
+#include <sett/check.h>   /* the checker's findings */
 #include <sett/mark.h>    /* parameters made after a buffer; half of it C only */
 #include <sett/graph.h>    /* many launches, recorded once and replayed with other arguments */
 #include <sett/cache.h>   /* the cache on disk: layers, entries, packs */

@@ -21,11 +21,18 @@ typedef struct sett__async {
 } sett__async;
 bool sett__async_parse(sett__async *, const char *); /* policy.c: "eager", "lazy", "random:7"; false: none of these */
 struct sett__allocations;
+/* A launch that is checked: who is told of what is found, and what the checker knows. */
+typedef struct sett__checked {
+    sett__listener to;
+    uint64_t found;   /* findings, not counted by lines */
+    struct sett__checker *checker; /* of jit/sim/check; NULL: none yet */
+} sett__checked;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];
     uint32_t cluster[3]; /* blocks of a cluster; 0: 1 */
     sett__async async;
     _Atomic uint64_t *order;     /* gets a digest of what completed when, summed over clusters; NULL: nobody asks */
+    sett__checked *check; /* NULL: it is not checked. The program was made for it */
     struct sett__allocations *blocks; /* allocations that addresses are checked against; NULL: none are known */
     const void *params; /* the packed block */
     size_t params_len;

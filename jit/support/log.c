@@ -74,3 +74,14 @@ void sett__say(sett__logger *l, sett_log_level level, const char *component, con
     fn(l->user, level, component, text);
     errno = saved;
 }
+
+void sett__say_whole(sett__logger *l, sett_log_level level, const char *component, const char *text)
+{
+    int saved = errno;
+    sett_log_fn fn = l ? atomic_load(&l->fn) : NULL;
+    if (!fn || fn == to_stderr)
+        dprintf(STDERR_FILENO, "%s\n", text);
+    else if (level <= l->level)
+        fn(l->user, level, component, text);
+    errno = saved;
+}

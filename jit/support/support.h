@@ -6,6 +6,7 @@
 #include "lib/tape/tape.h"
 #include "bytes.h"
 #include "counters.h"
+#include "finding.h"
 #include <pthread.h>
 #include <sett/cache.h>
 #include <sett/compile.h>
@@ -35,6 +36,9 @@ sett_status sett__logger_open(sett__logger *, const sett_engine_options *, atomi
 /* logger NULL: nothing happens. component: one of those in engine.h. format: a literal, which also identifies the message's
  * kind. */
 void sett__say(sett__logger *, sett_log_level, const char *component, const char *format, ...) SETT_PRINTF(4, 5);
+
+/* Whole, however many there are: to the caller's function, else to stderr, whether $SETT_LOG asks for it or not. */
+void sett__say_whole(sett__logger *, sett_log_level, const char *component, const char *text);
 
 /* ---- profile.c: ranges for profilers ----------------------------------------------------------- */
 void sett__ranges_open(void); /* once a process: finds out whether a profiler listens */

@@ -109,7 +109,7 @@ static void put_where(char *buf, size_t size, const char *file, uint32_t line, u
         snprintf(buf, size, "%s %u", line ? "line" : "op", line ? line : op);
 }
 
-static const sett__site_ref *site_of(const sett__tape *t, uint32_t op)
+const sett__site_ref *sett__op_site(const sett__tape *t, uint32_t op)
 {
     const uint32_t at = op < t->n_op ? t->op[op].site : SETT__NONE;
     return at < t->n_site && t->site[at].file < t->n_string ? &t->site[at] : NULL;
@@ -117,7 +117,7 @@ static const sett__site_ref *site_of(const sett__tape *t, uint32_t op)
 
 const char *sett__op_where(const sett__tape *t, uint32_t op, char *buf, size_t size)
 {
-    const sett__site_ref *s = site_of(t, op);
+    const sett__site_ref *s = sett__op_site(t, op);
     put_where(buf, size, s ? t->string[s->file] : NULL, s ? s->line : t->line && op < t->n_op ? t->line[op] : 0, op);
     return buf;
 }
@@ -130,7 +130,7 @@ static const char *of_tape(const char *file)
 
 const char *sett__op_where_tape(const sett__tape *t, uint32_t op)
 {
-    const sett__site_ref *s = site_of(t, op);
+    const sett__site_ref *s = sett__op_site(t, op);
     return of_tape(s ? t->string[s->file] : NULL);
 }
 

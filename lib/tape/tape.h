@@ -175,6 +175,7 @@ bool sett__closes(int code);
 sett_status sett__tape_print(const sett__tape *, bool sites, const sett__allocator *, char **text, sett_error *);
 sett_status sett__tape_parse(sett__tape *, const char *text, sett_error *); /* errors show line, column and a caret */
 sett_status sett__tape_parse_in(sett__tape *, const sett__allocator *, const char *text, sett_error *);
+const sett__site_ref *sett__op_site(const sett__tape *, uint32_t op); /* NULL: it has none */
 /* Where an op is from: "file:line" of its site, else "line 7" of the text, else "op 7". Returns buf. */
 const char *sett__op_where(const sett__tape *, uint32_t op, char *buf, size_t size);
 const char *sett__op_where_tape(const sett__tape *, uint32_t op); /* " of the tape" behind it, for who has not just read one; "" of a site */

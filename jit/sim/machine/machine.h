@@ -19,6 +19,7 @@
 #include "cluster.h"
 #include "code.h"
 #include "effect.h"
+#include "find.h"
 #include "shadow.h"
 #include <string.h>
 

@@ -35,8 +35,7 @@ typedef struct sett__follow {
 sett__shadow *sett__shadow_make(const sett__core *); /* of c->cta; NULL: out of memory */
 void sett__shadow_free(sett__shadow *);               /* NULL is ignored */
 void sett__shadow_begin(sett__core *);                /* c->cta begins: only what the launch and constants give is there */
-bool sett__shadow_any(const sett__shadow *, uint32_t at, uint64_t bytes); /* of the window: is one of them poison? */
-void sett__shadow_put(sett__shadow *, uint32_t at, uint64_t bytes, bool poison);
+bool sett__shadow_any(const sett__shadow *, uint32_t at, uint64_t bytes); /* sett__shadow_put: effect.h; of the window: is one of them poison? */
 uint32_t sett__shadow_bits(const sett__shadow *, uint32_t at, uint32_t bytes); /* at most 32 */
 /* Operation `op` has read poison from byte `at` of a root (SETT__NONE: of the window). Gives what is to be kept as the read: op, or,
  * where a store passed poison on that was read before, that read. */

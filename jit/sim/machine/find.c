@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings of a launch that is checked, at the kernel's C lines. */
+#include "machine.h"
+#include <stdlib.h>
+
+sett_check_role sett__role_of(const sett__op *o)
+{
+    static const uint8_t role[SETT__N_CODES] = { /* 1 more; 0: none of these */
+#define IS(code, what) [SETT__##code] = 1 + SETT_CHECK_ROLE_##what
+        IS(LOAD, READ), IS(LDMATRIX, READ), IS(WGMMA, READ), IS(STORE, WRITE), IS(STMATRIX, WRITE), IS(MAPREPLACE, WRITE), IS(ATOM, ATOMIC),
+        IS(CPASYNC, COPY), IS(TMALOAD, COPY), IS(TMASTORE, COPY), IS(TMAREDUCE, COPY), IS(BULKLOAD, COPY), IS(BULKSTORE, COPY), IS(BULKREDUCE, COPY),
+        IS(BULKPEER, COPY), IS(STASYNC, COPY), IS(MAPCOPY, COPY), IS(TMAFETCH, COPY),
+        IS(MBTRY, WAIT), IS(MBTEST, WAIT), IS(CLWAIT, WAIT), IS(WGWAIT, WAIT), IS(CPWAIT, WAIT), IS(BULKWAIT, WAIT), IS(DEPWAIT, WAIT), IS(MAXNREG, WAIT),
+        IS(MBARRIVE, ARRIVE), IS(MBEXPECT, ARRIVE), IS(CPARRIVE, ARRIVE), IS(CLARRIVE, ARRIVE), IS(BARARRIVE, ARRIVE), IS(BULKCOMMIT, ARRIVE),
+        IS(CPCOMMIT, ARRIVE), IS(WGCOMMIT, ARRIVE), IS(DEPLAUNCH, ARRIVE),
+        IS(MBINIT, INIT), IS(MBINVAL, INIT), IS(BARRIER, BARRIER), IS(SYNCWARP, BARRIER), IS(BARSYNC, BARRIER),
+        IS(FENCE, FENCE), IS(PROXY, FENCE), IS(MBFENCE, FENCE), IS(WGFENCE, FENCE),
+        IS(SMEM, ALLOC), IS(RMEM, ALLOC), IS(PARAM, ALLOC), IS(GMEM, ALLOC), IS(PEER, ALLOC), IS(TMAP, ALLOC),
+#undef IS
+    };
+    return role[o->code] ? (sett_check_role)(role[o->code] - 1) : SETT_CHECK_ROLE_USE;
+}
+
+/* A tape without sites has lines of its text, or numbers of operations. */
+static sett_check_site site_at(const sett__tape *t, uint32_t op, sett_check_role role)
+{
+    sett_check_site to = {.file = "", .function = "", .line = (int)op, .role = role};
+    const sett__site_ref *s = sett__op_site(t, op);
+    if (s) {
+        to.file = t->string[s->file];
+        to.function = s->func < t->n_string ? t->string[s->func] : "";
+        to.line = (int)s->line;
+    } else if (t->line && op < t->n_op && t->line[op]) {
+        to.line = (int)t->line[op];
+    }
+    return to;
+}
+
+void sett__report(sett__core *c, const sett__finding *f, const char *format, ...)
+{
+    char text[4096], where[160];
+    sett__sink to = {.buf = text, .cap = sizeof text};
+    sett__checked *check = c->launch->check;
+    sett_finding is = {.kind = (sett_check_kind)f->kind, .level = (sett_check_level)f->level, .text = text, .kernel = c->launch->name ? c->launch->name : "", .count = 1, .n_site = f->n_site};
+    for (int i = 0; i < f->n_site; i++)
+        is.site[i] = site_at(f->site[i].of ? f->site[i].of : c->program->given, f->site[i].op, (sett_check_role)f->site[i].role);
+    if (f->n_site) {
+        const sett__tape *t = f->site->of ? f->site->of : c->program->given;
+        sett__putf(&to, "%s%s: ", sett__op_where(t, f->site->op, where, sizeof where), sett__op_where_tape(t, f->site->op));
+    }
+    sett__putf(&to, "%s: ", sett_check_kind_name(is.kind));
+    va_list ap;
+    va_start(ap, format);
+    if (to.len < sizeof text)
+        vsnprintf(text + to.len, sizeof text - to.len, format, ap);
+    va_end(ap);
+    check->found += sett__finding_tell(&check->to, &is);
+}

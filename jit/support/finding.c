@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The findings of this process: one for each kind and pair of lines, with a count. */
+#include "finding_store.h"
+#include "support.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SETT__TEXT(name, text) text,
+static const char *const kinds[] = {SETT_CHECK_KINDS(SETT__TEXT)}, *const roles[] = {SETT_CHECK_ROLES(SETT__TEXT)};
+static const char *const levels[] = {"error", "warning", "cost"};
+
+static const char *name_of(const char *const *names, size_t n, int at)
+{
+    return at >= 0 && (size_t)at < n ? names[at] : NULL;
+}
+
+const char *sett_check_kind_name(sett_check_kind k)
+{
+    return name_of(kinds, SETT__COUNT(kinds), (int)k);
+}
+
+const char *sett_check_level_name(sett_check_level l)
+{
+    return name_of(levels, SETT__COUNT(levels), (int)l);
+}
+
+const char *sett_check_role_name(sett_check_role r)
+{
+    return name_of(roles, SETT__COUNT(roles), (int)r);
+}
+
+/* ---- the store --------------------------------------------------------------------------------------------------- */
+enum { SLOTS = 256 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sett__kept *slot[SLOTS], *first, **last = &first;
+static uint64_t lost, changes;
+
+static bool same_site(const sett_check_site *a, const sett_check_site *b)
+{
+    return a->line == b->line && !strcmp(a->file, b->file);
+}
+
+static uint32_t hash_site(const sett_check_site *s)
+{
+    uint32_t h = (uint32_t)s->line * 0x9e3779b9u;
+    for (const char *p = s->file; *p; p++)
+        h = (h ^ (unsigned char)*p) * 16777619u;
+    return h;
+}
+
+/* A pair has no order: who came first is chance. One line alone is a pair with itself. */
+static const sett_check_site *other_site(const sett_finding *f)
+{
+    return &f->site[f->n_site > 1];
+}
+
+static uint32_t hash_of(const sett_finding *f)
+{
+    return f->n_site ? ((uint32_t)f->kind * 31 + hash_site(f->site) + hash_site(other_site(f))) % SLOTS : 0;
+}
+
+/* A tape without sites is known by its kernel. */
+static bool same(const sett_finding *a, const sett_finding *b)
+{
+    if (a->kind != b->kind || !a->n_site != !b->n_site)
+        return false;
+    if (!a->n_site || !*a->site[0].file)
+        if (strcmp(a->kernel, b->kernel))
+            return false;
+    if (!a->n_site)
+        return !strcmp(a->text, b->text);
+    const sett_check_site *p = other_site(a), *q = other_site(b);
+    return (same_site(a->site, b->site) && same_site(p, q)) || (same_site(a->site, q) && same_site(p, b->site));
+}
+
+static const char *put_string(char **at, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *to = memcpy(*at, text, n);
+    *at += n;
+    return to;
+}
+
+/* With its strings, in one block. NULL: no memory. */
+static sett__kept *copy_of(const sett_finding *f)
+{
+    size_t bytes = strlen(f->text) + strlen(f->kernel) + 2;
+    for (int i = 0; i < f->n_site; i++)
+        bytes += strlen(f->site[i].file) + strlen(f->site[i].function) + 2;
+    sett__kept *k = malloc(sizeof *k + bytes);
+    if (!k)
+        return NULL;
+    *k = (sett__kept){.is = *f};
+    char *at = k->strings;
+    k->is.text = put_string(&at, f->text);
+    k->is.kernel = put_string(&at, f->kernel);
+    for (int i = 0; i < f->n_site; i++) {
+        k->is.site[i].file = put_string(&at, f->site[i].file);
+        k->is.site[i].function = put_string(&at, f->site[i].function);
+    }
+    return k;
+}
+
+static bool add(const sett_finding *f, uint32_t h)
+{
+    for (sett__kept *k = slot[h]; k; k = k->beside)
+        if (same(&k->is, f)) {
+            k->is.count += f->count;
+            return false;
+        }
+    sett__kept *k = copy_of(f);
+    changes++;
+    lost += !k;
+    if (!k)
+        return true;
+    k->beside = slot[h];
+    slot[h] = *last = k;
+    last = &k->next;
+    return true;
+}
+
+bool sett__finding_add(const sett_finding *f)
+{
+    pthread_mutex_lock(&lock);
+    bool fresh = add(f, hash_of(f));
+    pthread_mutex_unlock(&lock);
+    return fresh;
+}
+
+uint64_t sett__findings_lost(void)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t n = lost;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes)
+{
+    pthread_mutex_lock(&lock);
+    *n_lost = lost;
+    *n_changes = changes;
+    return first;
+}
+
+void sett__findings_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------- */
+static void say(const sett__listener *to, const sett_finding *f)
+{
+    static const sett_log_level level[] = {[SETT_CHECK_ERROR] = SETT_LOG_ERROR, [SETT_CHECK_WARNING] = SETT_LOG_WARNING, [SETT_CHECK_COST] = SETT_LOG_INFO};
+    if (to->fn)
+        to->fn(to->user, f);
+    else
+        sett__say_whole(to->log, level[f->level], "check", f->text);
+}
+
+bool sett__finding_tell(const sett__listener *to, const sett_finding *f)
+{
+    if (f->level != SETT_CHECK_ERROR && to->checks == SETT_CHECKS_ERRORS)
+        return false;
+    if (sett__finding_add(f))
+        say(to, f);
+    return true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of support.h, which includes it: the findings of the checker in this process. */
+#ifndef SETT_JIT_FINDING_H
+#define SETT_JIT_FINDING_H
+#include "lib/base/base.h"
+#include <sett/check.h>
+
+struct sett__logger;
+/* ---- finding.c: the process's store. Any thread may call these ------------------------------------------------ */
+/* Copies it. True: a new one, of this kind and pair of lines; false: its count grew. Without memory for the copy it is counted as lost,
+ * and is a new one too, so that it is told. */
+bool sett__finding_add(const sett_finding *);
+uint64_t sett__findings_lost(void);
+/* Who is told of findings. */
+typedef struct sett__listener {
+    sett_checks checks;      /* which: ERRORS, ALL or STRICT */
+    sett_finding_fn fn;      /* NULL: the log, or stderr where nobody listens to it */
+    void *user;
+    struct sett__logger *log; /* may be NULL */
+} sett__listener;
+/* Adds a finding, unless its level is not looked for or the source suppresses it, and tells a new one. True: it counts. */
+bool sett__finding_tell(const sett__listener *, const sett_finding *);
+
+/* ---- finding_file.c: $SETT_CHECK_JSON and $SETT_CHECK_SARIF ------------------------------------------------------- */
+/* Replaces the files that these name, whole, by all that was found so far. again: also where they say that already. SETT_E_IO: the text
+ * says which file, and why not. */
+sett_status sett__findings_write(bool again, sett_error *);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What finding.c keeps, for who writes it down. */
+#ifndef SETT_JIT_FINDING_STORE_H
+#define SETT_JIT_FINDING_STORE_H
+#include "finding.h"
+
+typedef struct sett__kept {
+    sett_finding is;
+    struct sett__kept *next, *beside; /* in the order in which they came; of the same hash */
+    char strings[];
+} sett__kept;
+/* The first of all; they stay as they are until it is unlocked. */
+const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes);
+void sett__findings_unlock(void);
+
+#endif
