@@ -33,6 +33,18 @@ sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett
     return NULL;
 }
 
+/* The block is that of the cluster whose table it is in. */
+static bool tell(sett__core *c, enum sett__sync_what what, const sett__warp *w, uint32_t lanes, uint32_t op, const sett__mbarrier *m, int64_t n)
+{
+    const sett__cluster *k = c->cta->cluster;
+    uint32_t r = 0;
+    if (!sett__told_syncs(c))
+        return true;
+    while (r + 1 < k->n && !(m >= k->cta[r]->mbar && m < k->cta[r]->mbar + c->program->n_mbar))
+        r++;
+    return sett__tell_sync(c, (sett__sync){.what = (uint8_t)what, .warp = w, .lanes = lanes, .op = op, .of = k->cta[r], .id = index_of(k->cta[r], m), .n = n});
+}
+
 /* ---- a phase ---------------------------------------------------------------------------------- */
 /* Two phases end, of other threads each, and no wait came between: more arrive for one than are counted, or some arrive again. (Those
  * who arrive in turns have a wait between their phases, or their arrivals could not be told apart.) */
@@ -52,7 +64,7 @@ static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, se
         return sett__fault(c, w, lane, op, "phase %u of the mbarrier gets %d bytes more than were announced", m->phase, -m->tx);
     if (m->pending || m->tx)
         return true;
-    if (!check_turns(c, w, lane, op, m))
+    if (!check_turns(c, w, lane, op, m) || !tell(c, SETT__MBAR_PHASE, w, 1u << lane, op, m, m->phase))
         return false;
     m->phase++;
     m->pending = m->count;
@@ -74,6 +86,8 @@ bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t 
     if (arrivals > m->pending)
         return sett__fault(c, w, lane, op, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u", arrivals, arrivals == 1 ? "" : "s",
             m->phase, m->pending, m->count);
+    if (!tell(c, SETT__MBAR_ARRIVE, w, 1u << lane, op, m, arrivals))
+        return false;
     m->pending -= arrivals;
     m->came |= bit_of(c, w, lane);
     sett__note_order(c->cta->cluster, (uint64_t)w->index << 8 | c->cta->rank);
@@ -88,6 +102,8 @@ bool sett__mbarrier_bytes(sett__core *c, const sett__warp *w, int lane, uint32_t
     if (tx > MOST || tx < -MOST)
         return sett__fault(c, w, lane, op, "phase %u of the mbarrier %s %lld bytes, and at most %d are counted", m->phase, tx > 0 ? "waits for" : "gets ahead by",
             (long long)(tx > 0 ? tx : -tx), MOST);
+    if (!tell(c, bytes < 0 ? SETT__MBAR_COMPLETE : SETT__MBAR_EXPECT, w, 1u << lane, op, m, bytes < 0 ? -bytes : bytes))
+        return false;
     m->tx = (int32_t)tx;
     return bytes > 0 || settle(c, w, lane, op, m);
 }
@@ -112,6 +128,8 @@ bool sett__mbarrier_init(sett__core *c, sett__warp *w, const sett__insn *i)
             return sett__fault(c, w, l, i->op, "mbarrier.init: a count of %lld is not 1 to %d", (long long)count, MOST);
         *m = (sett__mbarrier){.count = (uint32_t)count, .pending = (uint32_t)count, .op = i->op, .made = c->cta->cluster->fences};
         c->cta->cluster->moves++;
+        if (!tell(c, init ? SETT__MBAR_INIT : SETT__MBAR_INVAL, w, 1u << l, i->op, m, count))
+            return false;
     }
     return true;
 }
@@ -155,9 +173,16 @@ bool sett__mbarrier_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
+static bool tell_waited(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t lanes, const sett__mbarrier *m)
+{
+    return tell(c, SETT__MBAR_WAITED, w, lanes, i->op, m, (int64_t)m->phase - 1);
+}
+
 /* Lanes whose phase has ended; *first: the mbarrier of the first other one. */
 static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes, uint32_t *first)
 {
+    const sett__mbarrier *last = NULL;
+    uint32_t lanes = 0; /* that found the phase of the last one ended */
     *yes = 0;
     for (int l = WARP; l-- > 0;) {
         sett__cta *of;
@@ -170,6 +195,10 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
         if (parity & ~1)
             return sett__fault(c, w, l, i->op, "%s: a parity is 0 or 1, not %lld", sett__form_text(c, i), (long long)parity);
         if ((m->phase & 1) != (uint32_t)parity) {
+            if (last && last != m && !tell_waited(c, w, i, lanes, last))
+                return false;
+            lanes = (last == m ? lanes : 0) | 1u << l;
+            last = m;
             sett__peers_known(c->cta, m->known);
             m->seen = m->phase;
             *yes |= 1u << l;
@@ -177,7 +206,7 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
             *first = index_of(of, m);
         }
     }
-    return true;
+    return !last || tell_waited(c, w, i, lanes, last);
 }
 
 /* Has a try_wait waited long enough? By a random policy at any time. */

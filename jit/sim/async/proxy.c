@@ -26,7 +26,7 @@ static bool seen(sett__core *, const sett__effect *);
 
 const sett__watch *sett__proxy_watch(const sett__tape *t)
 {
-    static const sett__watch watch = {.effect = seen, .threads = SETT__WRITE};
+    static const sett__watch watch = {.effect = seen, .threads = SETT__WRITE, .granules = true};
     for (uint32_t v = 0; v < t->n_op; v++)
         if (asks(t->op[v].code))
             return &watch;
@@ -36,7 +36,7 @@ const sett__watch *sett__proxy_watch(const sett__tape *t)
 /* False: out of memory. */
 bool sett__granules_make(sett__core *c, sett__cta *b)
 {
-    if (!b->program->watch)
+    if (!b->program->watch || !b->program->watch->granules)
         return true;
     b->n_granule = (b->program->tape->sig.smem + c->launch->smem_more + PIECE - 1) / PIECE;
     b->granule = calloc((size_t)b->n_granule + 1, sizeof *b->granule);
@@ -148,12 +148,11 @@ bool sett__proxy_fence(sett__core *c, sett__warp *w, const sett__insn *i)
     for (uint32_t n = 0; n < SETT__CHANGED && kind == RELEASE; n++)
         k->changed[n].released = true;
     sett__full_fence();
-    return kind != ACQUIRE || acquire(c, w, i);
+    return (kind != ACQUIRE || acquire(c, w, i)) && sett__tell_sync(c, (sett__sync){.what = SETT__PROXY_FENCED, .warp = w, .lanes = w->active, .op = i->op, .n = kind});
 }
 
 bool sett__mbarrier_fence(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    (void)w, (void)i;
     c->cta->cluster->fences++;
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__MBAR_FENCED, .warp = w, .lanes = w->active, .op = i->op});
 }

@@ -8,6 +8,8 @@ bool sett__cluster_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
     uint32_t twice = w->active & (w->apart.arrived | w->apart.released);
     if (twice)
         return sett__fault(c, w, __builtin_ctz(twice), i->op, "cluster.arrive: the thread has arrived already, and not waited since");
+    if (!sett__tell_sync(c, (sett__sync){.what = SETT__CLUSTER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op}))
+        return false;
     w->apart.arrived |= w->active;
     c->cta->cluster->arrived = true;
     c->cta->cluster->moves++;
@@ -23,7 +25,7 @@ bool sett__cluster_wait(sett__core *c, sett__warp *w, const sett__insn *i)
         return sett__try_again(w, SETT__FOR_CLUSTER, 0);
     w->apart.released &= ~w->active;
     sett__peers_known(c->cta, c->cta->cluster->gathered);
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__CLUSTER_WAITED, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 /* ---- where the block is ------------------------------------------------------------------------------ */

@@ -69,6 +69,7 @@ struct sett__core { /* one worker */
     const sett__sim_launch *launch;
     pthread_mutex_t *lock;      /* of the launch: for printing, and what has no instruction */
     sett__cta *cta;             /* the block that it runs */
+    struct sett__event *event;  /* of it, a part of which runs; NULL: a warp does */
     const unsigned char **lazy; /* where what was loaded last lies, by pieces */
     struct sett__strip *strip;  /* of the program; NULL: blocks run one by one */
     uint8_t in_order;     /* do the lanes of the last base follow each other? 2: not looked at */

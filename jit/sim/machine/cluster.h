@@ -17,7 +17,27 @@ typedef struct sett__mbarrier {
 } sett__mbarrier;
 
 enum { SETT__CLUSTER_BLOCKS = 16 };
+/* What goes on by itself: async/async.c. */
 typedef struct sett__event sett__event;
+enum { SETT__EVENT_CP, SETT__EVENT_LOAD, SETT__EVENT_STORE, SETT__EVENT_WGMMA }; /* STORE and WGMMA complete by groups */
+typedef bool (*sett__event_fn)(sett__core *, sett__event *, uint32_t part); /* false: it has faulted, at event->op */
+struct sett__event {
+    sett__event_fn part;
+    uint8_t kind, parts, done;
+    bool waited;      /* it completes at mbarriers: */
+    uint32_t mbar;    /* in the tables of: */
+    uint16_t ranks;   /* these blocks */
+    uint16_t reads, writes; /* blocks whose shared memory part 0 reads; the last part writes */
+    sett__cta *cta;   /* whose it is */
+    sett__warp *warp;
+    int lane;
+    uint32_t op, number;
+    uint32_t group;   /* of its lane; of WGMMA, of its warp */
+    uint32_t nth;     /* WGMMA: of its warp's products */
+    size_t bytes;
+    void *told;       /* of who is told of it */
+    _Alignas(16) unsigned char data[];
+};
 /* A tensor map that the kernel changed. */
 enum { SETT__CHANGED = 4 };
 typedef struct sett__changed {

@@ -245,6 +245,12 @@ static bool tell_rows(sett__core *c, const sett__warp *w, const sett__insn *i, c
 {
     if (!c->program->watch || !(c->program->watch->threads & how))
         return true;
+    if (c->program->watch->accesses) {
+        sett__accesses a = {.warp = w, .insn = i, .how = how, .op = i->op, .of = c->cta, .bytes = PIECE, .lanes = UINT32_MAX >> (WARP - m->n * ROWS)};
+        for (uint32_t l = 0; l < m->n * ROWS; l++)
+            a.at[l] = (uint64_t)(m->row[l] - c->cta->shared);
+        return c->program->watch->accesses(c, &a);
+    }
     sett__effect e = {.warp = w, .how = how, .op = i->op, .of = c->cta, .bytes = PIECE};
     for (e.lane = 0; e.lane < (int)(m->n * ROWS); e.lane++) {
         e.at = (uint32_t)(m->row[e.lane] - c->cta->shared);

@@ -325,12 +325,14 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Lanes do not drift apart, so there is nothing to wait for. */
 static bool sync_warp(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__whole_warp(c, w, i, "sync_warp in a branch");
+    return sett__whole_warp(c, w, i, "sync_warp in a branch") &&
+           sett__tell_sync(c, (sett__sync){.what = SETT__LANES_SYNC, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    if (!sett__whole_warp(c, w, i, "barrier in a branch"))
+    if (!sett__whole_warp(c, w, i, "barrier in a branch") ||
+        !sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .n = 1}))
         return false;
     w->state = SETT__WAITING;
     w->wait = (sett__wait){SETT__FOR_BARRIER, 0};
@@ -340,9 +342,15 @@ static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Blocks run on several threads. */
 static bool fence(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    (void)c, (void)w, (void)i;
     sett__full_fence();
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__MEMORY_FENCED, .warp = w, .lanes = w->active, .op = i->op});
+}
+
+/* griddepcontrol: a kernel begins when those before it have ended. Decoded for who listens. */
+static bool grid(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    const bool waits = c->program->given->op[i->op].code == SETT__DEPWAIT;
+    return sett__tell_sync(c, (sett__sync){.what = waits ? SETT__GRID_WAITED : SETT__GRID_RELEASES, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 static bool stop(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -375,6 +383,7 @@ const sett__run_fn sett__steps[SETT__N_STEPS] = {
     [SETT__S_BARRIER] = barrier,
     [SETT__S_NAMED] = sett__named_barrier,
     [SETT__S_FENCE] = fence,
+    [SETT__S_GRID] = grid,
     [SETT__S_SYNC_WARP] = sync_warp,
     [SETT__S_SHFL] = shuffle,
     [SETT__S_VOTE] = sett__vote,

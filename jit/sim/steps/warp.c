@@ -133,12 +133,17 @@ bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
         return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads: a multiple of 32, up to the block's %u", name, id, want, c->cta->n_warps * WARP);
     if (c->cta->barrier[id].want && c->cta->barrier[id].want != (uint32_t)want)
         return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads here, and for %u where others wait", name, id, want, c->cta->barrier[id].want);
+    const bool waits = i->named.code == SETT__BARSYNC;
+    if (!sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .id = (uint32_t)id, .n = waits}))
+        return false;
     c->cta->barrier[id].want = (uint32_t)want;
     c->cta->barrier[id].come += WARP;
     bool all = c->cta->barrier[id].come == c->cta->barrier[id].want;
-    if (all)
+    if (all) {
         let_go(c, (uint32_t)id);
-    else if (i->named.code == SETT__BARSYNC) {
+        return sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_MET, .op = i->op, .of = c->cta, .id = (uint32_t)id});
+    }
+    if (waits) {
         w->state = SETT__WAITING;
         w->wait = (sett__wait){SETT__FOR_BARRIER, (uint32_t)id};
     }
