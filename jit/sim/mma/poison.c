@@ -91,7 +91,7 @@ void sett__movmatrix_shadow(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- products of a warp group -------------------------------------------------------------------------------- */
-uint32_t sett__wgmma_rows(sett__core *c, const sett__warp *w, const sett__matmul *p, uint32_t offset, uint32_t size, uint32_t *read)
+uint32_t sett__wgmma_poison(sett__core *c, const sett__warp *w, const sett__matmul *p, uint32_t offset, uint32_t size, uint32_t *read)
 {
     const shade a = shade_at(c, w, offset, size, false);
     return lines_of(&a, &p->a, p->row->k, false, read);

@@ -171,7 +171,7 @@ static void follow(sett__core *c, sett__warp *w, const sett__insn *i, const oper
     const tile a = tile_of(c, w, i, x->a), b = tile_of(c, w, i, x->b);
     if (in_registers(c, i)) {
         const sett__root *r = &c->program->root[sett__form_ref(c, i, 1)];
-        rows = sett__wgmma_rows(c, w, p, r->offset + ((uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_A_AT) * WARP << r->lg), a_size, &read);
+        rows = sett__wgmma_poison(c, w, p, r->offset + ((uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_A_AT) * WARP << r->lg), a_size, &read);
         if (rows && read == SETT__NONE)
             read = sett__poison_read_at(c, i->op, sett__form_ref(c, i, 1), 0);
     } else if (may_have(s, a, trans_a, a_size, first, WARP_ROWS)) {
