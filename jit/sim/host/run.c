@@ -250,6 +250,8 @@ static void *thread_main(void *run)
 /* ---- the launch ------------------------------------------------------------------------------------ */
 static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
 {
+    if (l->check) /* one seed, one report */
+        return 1;
     long cores = l->threads > 0 ? l->threads : sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t n = cores < 1 ? 1 : (uint64_t)cores;
     n = n < blocks ? n : blocks;

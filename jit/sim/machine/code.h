@@ -215,6 +215,7 @@ struct sett__program {
     bool plain;   /* without anything of fast/ */
     bool atomics; /* others may look while a launch runs */
     bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
+    bool checked; /* its launches are: each has a .check; async, whatever operations it has */
     bool async;   /* it has operations of clusters, mbarriers or copies by themselves: cluster.c runs it */
     const struct sett__watch *watch; /* effect.h: is told effects on memory; NULL: nobody is */
     const struct sett__follow *follow; /* shadow.h: follows what nobody has written; NULL: nobody does */
