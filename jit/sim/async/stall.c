@@ -121,6 +121,27 @@ static bool may_bring(const sett__core *c, const need *n, const sett__cta *b, co
     return *op != SETT__NONE;
 }
 
+/* The lines of the program that do, each once: "mbarrier.arrive at k.c:52, k.c:60". */
+static void add_lines(const sett__core *c, const need *n, sett__sink *t)
+{
+    enum { MOST = 4 };
+    const sett__program *p = c->program;
+    char where[96], last[96] = "";
+    uint8_t code = SETT__CONST;
+    int many = 0;
+    for (uint32_t k = p->section[SETT__BODY]; p->code[k].step != SETT__S_STOP && many < MOST; k++) {
+        const uint32_t op = p->code[k].op;
+        if (!brings(c, &p->code[k], n) || !strcmp(sett__where(p, op, where, sizeof where), last))
+            continue;
+        sett__put(t, many++ ? ", " : "it comes by ");
+        if (p->given->op[op].code != code)
+            sett__putf(t, "%s at ", sett__ops[p->given->op[op].code].text);
+        code = p->given->op[op].code;
+        sett__put(t, sett__where_noted(c, op, last, sizeof last));
+    }
+    sett__put(t, many ? "; " : "");
+}
+
 /* The warps that may, as "warps 1-3, which wait at k.c:40, by mbarrier.arrive at k.c:52". How many sorts of them. */
 static uint32_t add_bringers(const sett__core *c, const need *n, sett__sink *t)
 {
@@ -152,6 +173,13 @@ static bool is_dead_end(const sett__core *c, const sett__cta *b, const sett__war
     const bool end = !add_bringers(c, &n, &t);
     c->notes->n = noted;
     return end;
+}
+
+/* A phase that some have come to and others have not tells more than one that nobody has come to yet. */
+static bool is_begun(const sett__cta *b, const sett__warp *w)
+{
+    const sett__mbarrier *m = for_mbarrier(w) ? &b->mbar[w->wait.id] : NULL;
+    return m && (m->tx || (m->pending && m->pending < m->count));
 }
 
 /* Count, bytes or init of what it waits for. SETT__NONE: it has none. */
@@ -186,6 +214,7 @@ void sett__put_graph(const sett__core *c, sett__sink *t)
             sett__where_noted(c, sett__wait_op(c, w), where, sizeof where);
             const need n = need_of(b, w);
             sett__put(t, "\n         ");
+            add_lines(c, &n, t);
             if (!add_bringers(c, &n, t))
                 sett__put(t, "nobody can still bring it");
         }
@@ -207,14 +236,15 @@ static void find(sett__core *c, const sett__cta *b, const sett__warp *w)
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------------------------- */
-/* The first whose wait nobody could end, else the first that waits. */
-static const sett__warp *choose(const sett__core *c, const sett__cluster *k, bool dead_ends, sett__cta **of)
+/* The first whose wait nobody could end, else the first for a phase that has begun, else the first that waits. */
+enum { DEAD_END, BEGUN, ANY };
+static const sett__warp *choose(const sett__core *c, const sett__cluster *k, int sort, sett__cta **of)
 {
     for (uint32_t r = 0; r < k->n; r++)
         for (uint32_t i = 0; i < k->cta[r]->n_warps; i++) {
             const sett__warp *w = &k->cta[r]->warp[i];
             *of = k->cta[r];
-            if (w->state != SETT__DONE && (!dead_ends || is_dead_end(c, *of, w)))
+            if (w->state != SETT__DONE && (sort == ANY || (sort == BEGUN ? is_begun(*of, w) : is_dead_end(c, *of, w))))
                 return w;
         }
     return NULL;
@@ -227,8 +257,9 @@ void sett__stand_still(sett__core *c)
     char words[400];
     sett__sink text = {.buf = words, .cap = sizeof words};
     sett__cta *of = k->cta[0];
-    const sett__warp *first = c->launch->check ? choose(c, k, true, &of) : NULL;
-    first = first ? first : choose(c, k, false, &of);
+    const sett__warp *first = NULL;
+    for (int sort = c->launch->check ? DEAD_END : ANY; !first; sort++)
+        first = choose(c, k, sort, &of);
     sett__cta_turn_to(c, of);
     if (c->launch->check)
         find(c, of, first);
