@@ -4,6 +4,7 @@
  * and those below a faulting one are finished. */
 #include "inside.h"
 #include "jit/sim/async/async.h"
+#include "jit/sim/check/check.h"
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -382,6 +383,10 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
         return sett__error(e, SETT_E_MEMORY, "out of memory for a launch");
     run_all(&run, workers);
     pthread_mutex_destroy(&run.lock);
+    if (l->check) {
+        sett__checker_free(l->check->checker);
+        l->check->checker = NULL;
+    }
     errno = saved;
     return run.status;
 }

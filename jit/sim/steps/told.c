@@ -86,6 +86,9 @@ static bool told_load(sett__core *c, sett__warp *w, const sett__insn *i)
 
 static bool told_store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    const bool before = c->program->watch->accesses;
+    if (before)
+        return sett__store_fits(c, w, i) && tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE) && sett__store(c, w, i);
     return sett__store(c, w, i) && tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE);
 }
 
