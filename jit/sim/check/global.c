@@ -78,8 +78,10 @@ static void put_fix(const sett__stamp *old, const sett__stamp *now, sett__sink *
 static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const sett__stamp *now, uintptr_t at, const sett__weak *weak)
 {
     static const char *const why[] = {[SETT__NO_RELEASE] = "releases nothing: it is relaxed, and no fence is before it", [SETT__NO_ACQUIRE] = "acquires nothing: it is relaxed, and no fence is behind it",
-        [SETT__NARROW_RELEASE] = "releases to a scope that the other thread is not in", [SETT__NARROW_ACQUIRE] = "acquires at a scope that the other thread is not in"};
-    static const char *const what[] = {[SETT__NO_RELEASE] = "SETT_SEM_RELEASE", [SETT__NO_ACQUIRE] = "SETT_SEM_ACQUIRE", [SETT__NARROW_RELEASE] = "SETT_SCOPE_GPU", [SETT__NARROW_ACQUIRE] = "SETT_SCOPE_GPU"};
+        [SETT__NARROW_RELEASE] = "releases to a scope that the other thread is not in", [SETT__NARROW_ACQUIRE] = "acquires at a scope that the other thread is not in",
+        [SETT__EARLY_FENCE] = "releases what came before its fence, and this came behind it"};
+    static const char *const what[] = {[SETT__NO_RELEASE] = "SETT_SEM_RELEASE", [SETT__NO_ACQUIRE] = "SETT_SEM_ACQUIRE", [SETT__NARROW_RELEASE] = "SETT_SCOPE_GPU", [SETT__NARROW_ACQUIRE] = "SETT_SCOPE_GPU",
+        [SETT__EARLY_FENCE] = "SETT_SEM_RELEASE, or a fence just before it,"};
     sett__core *c = g->core;
     char words[1200], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};

@@ -140,7 +140,7 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
         const note *x = visible(&d->agent[w], way, w, a);
         for (uint32_t i = 0; x && i < x->news->n && fine; i++) {
             sett__item y = x->news->item[i];
-            if (x->weak.why && !y.weak.why)
+            if (x->weak.why && (!y.weak.why || y.weak.why == SETT__EARLY_FENCE))
                 y.weak = x->weak;
             fine = sett__news_put(k, &y);
         }
@@ -282,7 +282,7 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
     const agent *g = agent_of(s, a);
     const bool releases = x->sem == SETT_SEM_RELEASE || x->sem == SETT_SEM_ACQ_REL, fenced = !releases && g && !(a->lanes & ~g->fence.lanes);
     const uint8_t scope = fenced ? narrower(x->scope, g->fence.scope) : x->scope;
-    sett__weak weak = {.op = a->op, .other = a->op, .why = !releases && !fenced ? SETT__NO_RELEASE : is_wide(scope) ? SETT__NOT_WEAK : SETT__NARROW_RELEASE};
+    sett__weak weak = {.op = a->op, .other = a->op, .why = !releases && !fenced ? SETT__NO_RELEASE : !is_wide(scope) ? SETT__NARROW_RELEASE : fenced ? SETT__EARLY_FENCE : SETT__NOT_WEAK};
     const sett__weak none = {.why = SETT__NOT_WEAK};
     if (!(x->how & SETT__READ))
         forget(w);
@@ -371,7 +371,7 @@ bool sett__words_before(const sett__words *s, int way, const sett__actor *a, con
         const sett__item *y = x ? sett__news_find(x->news, old->domain) : NULL;
         if (!y || !covers(y->past, old, lane))
             continue;
-        *weak = y->weak.why ? y->weak : x->weak;
+        *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
         return true;
     }
     return false;

@@ -17,7 +17,8 @@ typedef struct sett__actor {
 /* Why what the second way orders is not ordered. */
 typedef struct sett__weak {
     uint32_t op, other; /* the operation, and the one across from it */
-    enum { SETT__NOT_WEAK, SETT__NO_RELEASE, SETT__NO_ACQUIRE, SETT__NARROW_RELEASE, SETT__NARROW_ACQUIRE } why;
+    enum { SETT__NOT_WEAK, SETT__NO_RELEASE, SETT__NO_ACQUIRE, SETT__NARROW_RELEASE, SETT__NARROW_ACQUIRE,
+        SETT__EARLY_FENCE /* it releases what came before its fence alone */ } why;
 } sett__weak;
 /* A strong access: to a word, by an order and a scope (sett_sem, sett_scope). */
 typedef struct sett__strong {
