@@ -79,6 +79,8 @@ static bool take_bytes(sett__core *c, sett__event *e)
     read.p = x->from;
     if (!sett__tell(c, &read))
         return false;
+    if (x->to && c->program->follow)
+        c->program->follow->stored(c, e->warp, e->lane, e->op, read.at, x->bytes);
     memcpy(x->data, x->from, x->bytes);
     return true;
 }

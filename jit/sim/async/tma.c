@@ -287,6 +287,21 @@ bool sett__tma_load(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- stores and reductions --------------------------------------------------------------------------------------- */
+/* What of a box is inside of the tensor is stored. */
+static void follow_rows(sett__core *c, const sett__event *e, const tile *x)
+{
+    uint32_t from, to;
+    unsigned char *p;
+    for (uint32_t r = 0; r < x->b.rows; r++) {
+        if (!row_of(&x->b, r, &p, &from, &to))
+            continue;
+        for (uint32_t at = r * x->b.row + from * x->b.size, end = r * x->b.row + to * x->b.size, n; at < end; at += n) {
+            n = sett__least(PIECE - at % PIECE, end - at);
+            c->program->follow->stored(c, e->warp, e->lane, e->op, (uint32_t)(x->from + placed(&x->b, at) - c->cta->shared), n);
+        }
+    }
+}
+
 static bool read_box(sett__core *c, const sett__event *e, tile *x)
 {
     sett__effect read = sett__event_effect(e, SETT__READ, PIECE);
@@ -298,6 +313,8 @@ static bool read_box(sett__core *c, const sett__event *e, tile *x)
             return false;
         memcpy(x->data + at, piece, PIECE);
     }
+    if (c->program->follow)
+        follow_rows(c, e, x);
     return true;
 }
 

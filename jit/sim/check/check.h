@@ -7,5 +7,6 @@
 
 /* The watch of a program that is checked, for ERRORS, ALL or STRICT. NULL: what any program has (async/proxy.c). */
 const sett__watch *sett__check_watch(const sett__tape *, sett_checks);
+extern const sett__follow sett__check_follow; /* follow.c: of a program that is checked: what nobody has written, until it is used */
 
 #endif

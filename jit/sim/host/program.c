@@ -48,6 +48,7 @@ static sett_status make(const sett__tape *tape, bool plain, sett_checks checks, 
         p->checked = checked;
         p->listens = async && sett__listens(tape);
         p->watch = watch_of(p, checks);
+        p->follow = checked ? &sett__check_follow : NULL;
         status = sett__find_calls(p, e);
     }
     if (!status)

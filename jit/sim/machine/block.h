@@ -23,9 +23,11 @@ struct sett__warp {
     sett__wait wait;
     uint64_t in_order; /* by program->order */
     uint64_t rounds;   /* of while loops, in this block */
+    bool follows;      /* it has read poison: shadow.h */
     sett__apart apart;             /* of async programs */
     uint32_t saved[SETT__MAX_DEPTH], other[SETT__MAX_DEPTH]; /* of each open region: lanes that entered it; of an IF, those of its ELSE */
 };
+typedef struct sett__shadow sett__shadow;
 typedef struct sett__window {
     unsigned char *p;
     int64_t lo, hi; /* bytes around p that may be touched */
@@ -52,6 +54,7 @@ typedef struct sett__cta {
     struct sett__mbarrier *mbar;   /* program->n_mbar */
     struct sett__granule *granule; /* of its shared memory; NULL: nobody asks */
     uint32_t n_granule;
+    sett__shadow *shadow;          /* of a program that is followed; NULL: there was no memory for it */
     uint64_t known;                /* the last access by a peer of which it knows */
     sett__touched touched;         /* the last one */
     struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */

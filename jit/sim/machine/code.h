@@ -218,6 +218,7 @@ struct sett__program {
     bool checked; /* its launches are: each has a .check; async, whatever operations it has */
     bool async;   /* it has operations of clusters, mbarriers or copies by themselves: cluster.c runs it */
     const struct sett__watch *watch; /* effect.h: is told effects on memory; NULL: nobody is */
+    const struct sett__follow *follow; /* shadow.h: follows what nobody has written; NULL: nobody does */
     bool listens; /* a block may learn from memory what others do */
     bool polls;   /* a while loop asks an mbarrier, and reads what other clusters may write */
     bool counts;  /* a while loop asks an mbarrier, and keeps something: it may end by itself, after so many rounds */

@@ -30,6 +30,8 @@ typedef struct sett__effect {
     const void *p;
     uint64_t bytes;
 } sett__effect;
+/* shadow.c: of shared memory, from byte `at` of the window on: is it, from now on, what nobody has written? */
+void sett__shadow_put(sett__shadow *, uint32_t at, uint64_t bytes, bool poison);
 /* The same of an instruction of threads, of all lanes at once: each of them touches as many bytes. */
 typedef struct sett__accesses {
     const sett__warp *warp;
@@ -79,6 +81,8 @@ typedef struct sett__watch {
 
 static inline bool sett__tell(sett__core *c, const sett__effect *e)
 {
+    if (e->agent && e->of && e->how & SETT__WRITE && e->of->shadow)
+        sett__shadow_put(e->of->shadow, e->at, e->bytes, false);
     const sett__watch *w = c->program->watch;
     return !w || (!e->of && !w->global) || w->effect(c, e);
 }

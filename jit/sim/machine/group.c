@@ -36,3 +36,23 @@ const sett__warp *sett__wgmma_missing(const sett__cta *b, const sett__warp *w, u
             return &first[n];
     return NULL;
 }
+
+int sett__source_lane(int how, int lane, int b, int width)
+{
+    int least = lane & ~(width - 1), most = least | (width - 1), j = lane;
+    switch (how) {
+    case SETT__SHFL_IDX:
+        j = least | (b & (width - 1));
+        break;
+    case SETT__SHFL_UP:
+        j = lane - b < least ? lane : lane - b;
+        break;
+    case SETT__SHFL_DOWN:
+        j = lane + b;
+        break;
+    default:
+        j = lane ^ b;
+        break;
+    }
+    return j > most ? lane : j;
+}

@@ -20,6 +20,7 @@
 #include "code.h"
 #include "effect.h"
 #include "find.h"
+#include "shadow.h"
 #include <string.h>
 
 /* ---- small things ----------------------------------------------------------------------------------- */
@@ -103,6 +104,8 @@ bool sett__full_warp(sett__core *, const sett__warp *, const sett__insn *); /* f
 bool sett__whole_group(sett__core *, const sett__warp *, const sett__insn *); /* false: it is not of four whole warps, and has faulted */
 /* The first of its group's warps that has not begun product number nth; NULL: all have. */
 const sett__warp *sett__wgmma_missing(const sett__cta *, const sett__warp *, uint32_t nth);
+/* Where a lane's shfl.sync reads, as in the PTX ISA, whose lane operand b has five bits. how: SETT__SHFL_*. */
+int sett__source_lane(int how, int lane, int b, int width);
 /* Has the warp to wait at this instruction: it is tried again. Returns true. */
 bool sett__try_again(sett__warp *, int what, uint32_t id);
 

@@ -163,27 +163,6 @@ static bool thread_index(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
-/* As shfl.sync of the PTX ISA, whose lane operand has five bits. */
-static int source_lane(int how, int lane, int b, int width)
-{
-    int least = lane & ~(width - 1), most = least | (width - 1), j = lane;
-    switch (how) {
-    case SETT__SHFL_IDX:
-        j = least | (b & (width - 1));
-        break;
-    case SETT__SHFL_UP:
-        j = lane - b < least ? lane : lane - b;
-        break;
-    case SETT__SHFL_DOWN:
-        j = lane + b;
-        break;
-    default:
-        j = lane ^ b;
-        break;
-    }
-    return j > most ? lane : j;
-}
-
 static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t from[WARP];
@@ -191,7 +170,7 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!sett__whole_warp(c, w, i, "shfl in a branch"))
         return false;
     for (int l = 0; l < WARP; l++) {
-        from[l] = (uint8_t)source_lane(i->shfl.how, l, (int)(lane[l] & 31), i->shfl.width);
+        from[l] = (uint8_t)sett__source_lane(i->shfl.how, l, (int)(lane[l] & 31), i->shfl.width);
         if (!(w->live >> from[l] & 1) && (w->live >> l & 1))
             return sett__fault(c, w, l, i->op, "shfl reads lane %d, which the block does not have", from[l]);
     }
