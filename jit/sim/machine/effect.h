@@ -4,7 +4,8 @@
  * sett__watch. A program is decoded for one watch or for none, and without one an effect costs nothing: steps/told.c has the steps that
  * tell their effects. c->event is what goes on by itself and does so now; NULL: it is the thread.
  *
- * A read is told before its value is used, a write once it has happened; both when the access was found to be inside and aligned.
+ * A read is told before its value is used, a write once it has happened; both when the access was found to be inside and aligned. But who
+ * is told of all lanes at once is told of stores to global memory before they happen.
  * cp.async is a plain access, told where it begins. Mbarriers are no data: what they do is not told. */
 #ifndef SETT_JIT_SIM_EFFECT_H
 #define SETT_JIT_SIM_EFFECT_H

@@ -84,9 +84,13 @@ static bool told_load(sett__core *c, sett__warp *w, const sett__insn *i)
     return sett__load(c, w, i) && tell(c, w, i, &i->access.at, i->access.predicate, SETT__READ);
 }
 
+/* Who is told of all lanes at once may look at what a store to global memory is about to overwrite. What he is told may be outside then. */
 static bool told_store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__store(c, w, i) && tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE);
+    const uint8_t space = c->program->root[i->access.at.root].space;
+    const bool ahead = c->program->watch->accesses && (space == SETT__GLOBAL || space == SETT__ADDRESS);
+    return (!ahead || tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE)) && sett__store(c, w, i) &&
+        (ahead || tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE));
 }
 
 static bool told_atom(sett__core *c, sett__warp *w, const sett__insn *i)
