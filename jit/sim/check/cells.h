@@ -10,8 +10,7 @@
 enum { SETT__STRONG = 4, SETT__BY_ITSELF = 8, SETT__ALL_LANES = 255 }; /* BY_ITSELF: a copy's */
 typedef struct sett__stamp {
     uint32_t domain;   /* the cluster: its number in the launch + 1; 0: nobody */
-    uint32_t epoch;    /* of the agent */
-    uint32_t sync;     /* how often the lanes of its warp had met */
+    uint32_t epoch;    /* the time of its cluster */
     uint32_t op;
     uint32_t when;     /* STRONG: the number of the access among those */
     uint32_t base;     /* low bits of the address where lane `lane` begins */
@@ -38,13 +37,11 @@ typedef struct sett__cells_use {
     void *with;
     bool alone; /* nothing orders clusters: two readers of different ones stand for all */
 } sett__cells_use;
-sett__cells *sett__cells_make(void); /* NULL: out of memory */
+sett__cells *sett__cells_make(const sett__extent *, uint32_t n); /* of a launch with these tensors. NULL: out of memory */
 void sett__cells_free(sett__cells *); /* NULL is ignored */
 /* False: out of memory (*full), or the launch is to end. */
 bool sett__cells_touch(sett__cells *, const sett__cells_use *, const sett__stamp *now, uintptr_t at, uint64_t bytes, bool *full);
-/* Who wrote, or touched strongly, a byte last; NULL: nobody did. */
-const sett__stamp *sett__cells_written(const sett__cells *, uintptr_t at);
 /* Who used these bytes so: the first that is found; NULL: nobody. */
-const sett__stamp *sett__cells_used(const sett__cells *, uintptr_t at, uint64_t bytes, uint8_t how, uintptr_t *where);
+const sett__stamp *sett__cells_used(sett__cells *, uintptr_t at, uint64_t bytes, uint8_t how, uintptr_t *where);
 
 #endif

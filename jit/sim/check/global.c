@@ -349,7 +349,7 @@ sett__global *sett__global_make(const sett__core *c, const sett__program *p)
         return NULL;
     ask_tape(p->given, &learns, &tells);
     g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
-    g->cells = sett__cells_make();
+    g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);
     g->words = learns && tells ? sett__words_make(true) : NULL;
     g->use = (sett__cells_use){.meet = meet, .before = before, .with = g, .alone = !(learns && tells)};
     if (g->cells && (g->words || !(learns && tells)))

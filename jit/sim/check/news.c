@@ -51,41 +51,49 @@ const sett__item *sett__news_find(const sett__news *k, uint32_t domain)
     return k && lo < k->n && k->item[lo].domain == domain ? &k->item[lo] : NULL;
 }
 
-sett__past *sett__past_of(const uint32_t *clock, uint32_t n)
+static size_t times_of(uint32_t stride)
 {
-    sett__past *p = malloc(sizeof *p + n * sizeof *clock);
+    return (size_t)2 * CLOCKS * stride;
+}
+
+sett__past *sett__past_of(const uint32_t *at, uint32_t stride)
+{
+    const size_t n = (size_t)3 * CLOCKS * stride;
+    sett__past *p = malloc(sizeof *p + n * sizeof *at);
     if (!p)
         return NULL;
-    *p = (sett__past){.refs = 1, .n = n, .by = SETT__NOBODY};
-    memcpy(p->clock, clock, n * sizeof *clock);
+    p->refs = 1, p->stride = stride;
+    memcpy(p->at, at, n * sizeof *at);
     return p;
 }
 
+/* Does b know all that a knows? */
 static bool within(const sett__past *a, const sett__past *b)
 {
-    bool is = a->n <= b->n && (b->by == SETT__NOBODY || b->by == a->by);
-    for (uint32_t i = 0; i < a->n && is; i++)
-        is = a->clock[i] <= b->clock[i];
-    return is && (b->by == SETT__NOBODY || (!(a->lanes & ~b->lanes) && a->sync <= b->sync));
+    const size_t times = times_of(a->stride), masks = times / 2;
+    uint32_t more = 0;
+    for (size_t i = 0; i < times; i++)
+        more |= a->at[i] > b->at[i];
+    for (size_t i = times; i < times + masks; i++)
+        more |= a->at[i] & ~b->at[i];
+    return !more;
 }
 
 /* Both; NULL: out of memory. */
 static sett__past *past_both(sett__past *a, sett__past *b)
 {
     sett__past *p = within(b, a) ? a : within(a, b) ? b : NULL;
+    const size_t times = times_of(a->stride), masks = times / 2;
     if (p) {
         p->refs++;
         return p;
     }
-    if (a->n < b->n)
-        p = a, a = b, b = p;
-    if (!(p = sett__past_of(a->clock, a->n)))
+    if (!(p = sett__past_of(a->at, a->stride)))
         return NULL;
-    for (uint32_t i = 0; i < b->n; i++)
-        p->clock[i] = p->clock[i] > b->clock[i] ? p->clock[i] : b->clock[i];
-    const sett__past *last = a->by == SETT__NOBODY ? b : a;
-    if (last->by != SETT__NOBODY && (a->by == b->by || (last == a ? b : a)->clock[last->by] < last->clock[last->by]))
-        p->by = last->by, p->lanes = a->by == b->by ? a->lanes | b->lanes : last->lanes, p->sync = a->by == b->by && b->sync > a->sync ? b->sync : last->sync;
+    for (size_t i = 0; i < times; i++)
+        p->at[i] = p->at[i] > b->at[i] ? p->at[i] : b->at[i];
+    for (size_t i = times; i < times + masks; i++)
+        p->at[i] |= b->at[i];
     return p;
 }
 

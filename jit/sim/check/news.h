@@ -4,11 +4,10 @@
 #define SETT_JIT_SIM_CHECK_NEWS_H
 #include "words.h"
 
-enum { SETT__NOBODY = UINT32_MAX };
-/* The clock of an agent when it released. Of its own warp it covers what its lanes did, and others before they met last. */
+/* What an agent of a cluster knew of it when it released, and did: as in its clocks (agents.h). */
 typedef struct sett__past {
-    uint32_t refs, n, by, lanes, sync;
-    uint32_t clock[];
+    uint32_t refs, stride;
+    uint32_t at[];
 } sett__past;
 typedef struct sett__item {
     uint32_t domain;
@@ -19,7 +18,7 @@ typedef struct sett__news { /* sorted by domains */
     uint32_t refs, n, cap;
     sett__item *item;
 } sett__news;
-sett__past *sett__past_of(const uint32_t *clock, uint32_t n); /* NULL: out of memory */
+sett__past *sett__past_of(const uint32_t *at, uint32_t stride); /* NULL: out of memory */
 void sett__past_drop(sett__past *);
 sett__news *sett__news_make(void); /* NULL: out of memory */
 sett__news *sett__news_hold(sett__news *);

@@ -6,12 +6,12 @@
 enum { MIXED = UINT32_MAX, MOST_STRONGEST = 512 /* clusters whose news a word keeps to explain what is weak */ };
 /* From this epoch of its warp on; with all that it had learned before. */
 typedef struct note {
-    uint32_t epoch, sync, lanes;
+    uint32_t time, lanes;
     sett__news *news;
     sett__weak weak;
 } note;
 typedef struct agent {
-    struct { note *note; uint32_t n, cap; sett__news *last; uint32_t lanes; } log[SETT__WAYS]; /* last: what was taken over last */
+    struct { note *note; uint32_t n, cap; sett__news *last; } log[SETT__WAYS]; /* last: what was taken over last */
     struct { uint32_t lanes; uint8_t scope; sett__news *news; } fence; /* what it released */
     struct { uint32_t lanes; sett__news *news; } seen;                 /* by accesses that did not acquire, before a fence */
 } agent;
@@ -22,7 +22,7 @@ typedef struct domain {
     uint32_t notes;
 } domain;
 typedef struct look { /* somebody read a word */
-    uint32_t domain, agent, epoch, when;
+    uint32_t domain, agent, lanes, time, when;
 } look;
 typedef struct word {
     uintptr_t at;
@@ -50,21 +50,23 @@ static domain *domain_of(const sett__words *s, uint32_t number)
     return d;
 }
 
+/* A warp's. */
 static agent *agent_of(sett__words *s, const sett__actor *a)
 {
+    const uint32_t warps = a->n->per_block * a->n->blocks;
     domain *d = domain_of(s, a->domain);
     if (!d && (d = calloc(1, sizeof *d))) {
         d->number = a->domain;
         d->next = s->domain;
         s->domain = d;
     }
-    if (d && d->n < a->n) {
-        agent *more = realloc(d->agent, a->n * sizeof *more);
+    if (d && d->n < warps) {
+        agent *more = realloc(d->agent, warps * sizeof *more);
         if (!more)
             return NULL;
-        memset(more + d->n, 0, (a->n - d->n) * sizeof *more);
+        memset(more + d->n, 0, (warps - d->n) * sizeof *more);
         d->agent = more;
-        d->n = a->n;
+        d->n = warps;
     }
     return d ? &d->agent[a->agent] : NULL;
 }
@@ -111,30 +113,36 @@ static word *word_of(sett__words *s, const sett__strong *x)
 }
 
 /* ---- what is known ----------------------------------------------------------------------------------------------------- */
+static uint32_t a_lane(uint32_t lanes)
+{
+    return (uint32_t)__builtin_ctz(lanes);
+}
+
+static int clock_of(int way)
+{
+    return way == SETT__WRITTEN ? BEFORE : STRONGER;
+}
+
 /* The last note of warp `at` that the actor is ordered behind. */
 static const note *visible(const agent *g, int way, uint32_t at, const sett__actor *a)
 {
     for (uint32_t i = g->log[way].n; i-- > 0;) {
         const note *x = &g->log[way].note[i];
-        if (at == a->agent ? x->epoch <= a->epoch && (x->lanes & a->lanes || x->sync < a->sync) : at < a->n && x->epoch <= a->clock[at])
+        if ((at == a->agent && x->lanes & a->lanes && x->time <= a->time) || sett__covers(a->n, a->known, clock_of(way), at, a_lane(x->lanes), x->time))
             return x;
     }
     return NULL;
 }
 
-/* All that the actor knows, and what it did. */
+/* All that the actor knows, and what it did: what it releases. */
 static sett__news *gather(const sett__words *s, int way, const sett__actor *a, const sett__weak *weak)
 {
     const domain *d = domain_of(s, a->domain);
     sett__news *k = sett__news_make();
-    sett__past *own = k ? sett__past_of(a->clock, a->n) : NULL;
-    if (!own) {
-        sett__news_drop(k);
-        return NULL;
-    }
-    own->by = a->agent, own->lanes = a->lanes, own->sync = a->sync;
-    own->clock[a->agent] = a->epoch;
-    bool fine = sett__news_put(k, &(sett__item){.domain = a->domain, .past = own, .weak = *weak});
+    clocks *now = NULL;
+    sett__past *own = k && sett__release(a->n, a->c, a->w, a->lanes, &now, false) ? sett__past_of(now->at, a->n->stride) : NULL;
+    sett__clocks_drop(a->n, now);
+    bool fine = own && sett__news_put(k, &(sett__item){.domain = a->domain, .past = own, .weak = *weak});
     sett__past_drop(own);
     for (uint32_t w = 0; d && d->notes && w < d->n && fine; w++) {
         const note *x = visible(&d->agent[w], way, w, a);
@@ -151,38 +159,54 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
     return NULL;
 }
 
-static void add_own(sett__own *own, const sett__past *p)
+/* Of the own cluster. */
+static bool learn_own(const sett__actor *a, int way, uint32_t lanes, const sett__past *p)
 {
-    own->n[own->count] = p->n;
-    own->clock[own->count++] = p->clock;
+    const size_t part = (size_t)CLOCKS * p->stride, stronger = (size_t)STRONGER * p->stride;
+    clocks *k = p->stride == a->n->stride ? sett__clocks_new(a->n, NULL) : NULL;
+    if (!k)
+        return p->stride != a->n->stride;
+    for (size_t i = 0; i < 3; i++)
+        if (way == SETT__WRITTEN)
+            memcpy(k->at + i * part, p->at + i * part, part * sizeof *k->at);
+        else
+            memcpy(k->at + i * part + stronger, p->at + i * part + stronger, p->stride * sizeof *k->at);
+    const bool fine = sett__acquire(a->n, a->c, a->w, lanes, k, a->op);
+    sett__clocks_drop(a->n, k);
+    return fine;
+}
+
+static void drop_last(agent *g, int way, sett__news *now)
+{
+    sett__news_drop(g->log[way].last);
+    g->log[way].last = sett__news_hold(now);
 }
 
 /* The actor's warp takes news over. */
-static bool learn(sett__words *s, int way, const sett__actor *a, uint32_t lanes, sett__news *what, const sett__weak *weak, sett__own *own)
+static bool learn(sett__words *s, int way, const sett__actor *a, uint32_t lanes, sett__news *what, const sett__weak *weak)
 {
     agent *g = agent_of(s, a);
     if (!what || !g)
         return g;
     const sett__item *home = sett__news_find(what, a->domain);
-    if (own && home)
-        add_own(own, home->past);
-    if (what->n == 1 && home && way == SETT__WRITTEN)
+    note *last = g->log[way].n ? &g->log[way].note[g->log[way].n - 1] : NULL;
+    if (last && g->log[way].last == what && last->lanes == lanes)
         return true;
-    if (g->log[way].last == what && g->log[way].lanes == lanes && g->log[way].n && g->log[way].note[g->log[way].n - 1].sync == a->sync)
+    if (home && !learn_own(a, way, lanes, home->past))
+        return false;
+    drop_last(g, way, what);
+    if (what->n == 1 && home)
         return true;
     if (!sett__grow(NULL, (void **)&g->log[way].note, &g->log[way].cap, g->log[way].n + 1, sizeof(note)))
         return false;
     note *x = &g->log[way].note[g->log[way].n];
-    *x = (note){.epoch = a->epoch, .sync = a->sync, .lanes = lanes, .news = g->log[way].n ? sett__news_hold(x[-1].news) : NULL, .weak = *weak};
+    *x = (note){.time = a->n->time, .lanes = lanes, .news = g->log[way].n ? sett__news_hold(x[-1].news) : NULL, .weak = *weak};
     if (!sett__news_join(&x->news, what)) {
         sett__news_drop(x->news);
         return false;
     }
     g->log[way].n++;
     domain_of(s, a->domain)->notes++;
-    sett__news_drop(g->log[way].last);
-    g->log[way].last = sett__news_hold(what);
-    g->log[way].lanes = lanes;
     return true;
 }
 
@@ -224,7 +248,7 @@ static bool note_look(word *w, const sett__actor *a, uint32_t when)
             return false;
         i = ++w->n_look;
     }
-    w->look[i - 1] = (look){a->domain, a->agent, a->epoch, when};
+    w->look[i - 1] = (look){a->domain, a->agent, a->lanes, a->n->time, when};
     return true;
 }
 
@@ -233,12 +257,13 @@ bool sett__words_observed(const sett__words *s, const sett__actor *a, const sett
     const word *w = word_at(s, at >> old->width << old->width);
     for (uint32_t i = w ? w->n_look : 0; i-- > 0;)
         if (w->look[i].domain == a->domain)
-            return w->look[i].when >= old->when && (w->look[i].agent == a->agent || (w->look[i].agent < a->n && a->clock[w->look[i].agent] >= w->look[i].epoch));
+            return w->look[i].when >= old->when && ((w->look[i].agent == a->agent && w->look[i].lanes & a->lanes) ||
+                sett__covers(a->n, a->known, BEFORE, w->look[i].agent, a_lane(w->look[i].lanes), w->look[i].time));
     return false;
 }
 
 /* ---- strong accesses -------------------------------------------------------------------------------------------------------- */
-bool sett__words_read(sett__words *s, const sett__actor *a, const sett__strong *x, sett__own *own)
+bool sett__words_read(sett__words *s, const sett__actor *a, const sett__strong *x)
 {
     word *w = word_of(s, x);
     if (!w)
@@ -250,10 +275,10 @@ bool sett__words_read(sett__words *s, const sett__actor *a, const sett__strong *
     sett__news *take[] = {w->wide && reaches(w->wide_of, a, x->scope) ? w->wide : NULL, w->narrow && w->narrow_of[0] == a->domain &&
         reaches(w->narrow_of, a, w->narrow_of[1] == MIXED ? SETT_SCOPE_CLUSTER : SETT_SCOPE_CTA) ? w->narrow : NULL};
     agent *g = agent_of(s, a);
-    if (!g || !note_look(w, a, x->when) || !learn(s, SETT__STRONGEST, a, a->lanes, w->all, &weak, NULL))
+    if (!g || !note_look(w, a, x->when) || !learn(s, SETT__STRONGEST, a, a->lanes, w->all, &weak))
         return false;
     for (int k = 0; k < 2; k++)
-        if (take[k] && (acquires ? !learn(s, SETT__WRITTEN, a, a->lanes, take[k], &fine, own) : !sett__news_join(&g->seen.news, take[k])))
+        if (take[k] && (acquires ? !learn(s, SETT__WRITTEN, a, a->lanes, take[k], &fine) : !sett__news_join(&g->seen.news, take[k])))
             return false;
     g->seen.lanes |= acquires ? 0 : a->lanes;
     return true;
@@ -304,7 +329,7 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
     return fine;
 }
 
-bool sett__words_fence(sett__words *s, const sett__actor *a, uint8_t scope, sett__own *own)
+bool sett__words_fence(sett__words *s, const sett__actor *a, uint8_t scope)
 {
     static const sett__weak fine = {.why = SETT__NOT_WEAK};
     agent *g = agent_of(s, a);
@@ -312,9 +337,7 @@ bool sett__words_fence(sett__words *s, const sett__actor *a, uint8_t scope, sett
         return false;
     if (g->seen.news && g->seen.lanes & a->lanes) {
         const sett__item *home = sett__news_find(g->seen.news, a->domain);
-        if (!is_wide(scope) && home)
-            add_own(own, home->past);
-        else if (is_wide(scope) && !learn(s, SETT__WRITTEN, a, g->seen.lanes & a->lanes, g->seen.news, &fine, own))
+        if (is_wide(scope) ? !learn(s, SETT__WRITTEN, a, g->seen.lanes & a->lanes, g->seen.news, &fine) : home && !learn_own(a, SETT__WRITTEN, a->lanes, home->past))
             return false;
     }
     return true;
@@ -356,25 +379,28 @@ void sett__words_plain(sett__words *s, uintptr_t at, uint64_t bytes)
 }
 
 /* ---- the question ------------------------------------------------------------------------------------------------------------- */
-static bool covers(const sett__past *p, const sett__stamp *x, uint8_t lane)
+static bool covers(const sett__past *p, int clock, const sett__stamp *x, uint8_t lane)
 {
-    if (x->agent >= p->n || p->clock[x->agent] < x->epoch)
-        return false;
-    return x->agent != p->by || x->sync < p->sync || (lane == SETT__ALL_LANES ? p->lanes & (p->lanes - 1) : p->lanes >> (lane & 31) & 1);
+    const uint32_t *base = p->at + (size_t)clock * p->stride + x->agent, *top = base + (size_t)CLOCKS * p->stride, mask = base[(size_t)2 * CLOCKS * p->stride];
+    return *base >= x->epoch || (*top >= x->epoch && (lane >= WARP ? mask & (mask - 1) : mask >> lane & 1));
 }
 
-bool sett__words_before(const sett__words *s, int way, const sett__actor *a, const sett__stamp *old, uint8_t lane, sett__weak *weak)
+bool sett__words_before(const sett__words *s, int way, const sett__actor *a, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *weak)
 {
     const domain *d = domain_of(s, a->domain);
+    bool found = false;
+    *fenced = false;
     for (uint32_t w = 0; d && d->notes && w < d->n; w++) {
         const note *x = visible(&d->agent[w], way, w, a);
         const sett__item *y = x ? sett__news_find(x->news, old->domain) : NULL;
-        if (!y || !covers(y->past, old, lane))
+        if (!y || !covers(y->past, clock_of(way), old, lane))
             continue;
-        *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
-        return true;
+        if (!found)
+            *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
+        found = true;
+        *fenced |= covers(y->past, FENCED, old, lane) || sett__covers(a->n, a->known, FENCED, w, a_lane(x->lanes), x->time);
     }
-    return false;
+    return found;
 }
 
 bool sett__words_used(const sett__words *s)

@@ -6,13 +6,17 @@
  * What is ordered by the second alone lacks an order or a scope, of the operation that the second names. */
 #ifndef SETT_JIT_SIM_CHECK_WORDS_H
 #define SETT_JIT_SIM_CHECK_WORDS_H
+#include "agents.h"
 #include "cells.h"
 
 enum { SETT__WRITTEN, SETT__STRONGEST, SETT__WAYS };
-/* Who acts: a warp's lanes, in the cluster `domain`. */
+/* Who acts: lanes of a warp, in the cluster `domain`; or what it began. */
 typedef struct sett__actor {
-    uint32_t domain, rank, agent, lanes, epoch, sync, op, n;
-    const uint32_t *clock; /* n of them: up to where it knows each agent of its cluster */
+    near *n;
+    sett__core *c;
+    const sett__warp *w;
+    const clocks *known; /* what these lanes know */
+    uint32_t domain, rank, agent, lanes, op, time;
 } sett__actor;
 /* Why what the second way orders is not ordered. */
 typedef struct sett__weak {
@@ -31,22 +35,19 @@ typedef struct sett__strong {
 typedef struct sett__words sett__words;
 sett__words *sett__words_make(bool explains); /* STRONGEST is kept too. NULL: out of memory */
 void sett__words_free(sett__words *);
-/* A strong access that reads and writes reads first. False: out of memory. *own, zeroed before, gets what it learns of its own cluster, to
- * be joined before anything else happens. */
-typedef struct sett__own {
-    uint32_t count, n[2];
-    const uint32_t *clock[2];
-} sett__own;
-bool sett__words_read(sett__words *, const sett__actor *, const sett__strong *, sett__own *own);
+/* A strong access that reads and writes reads first. What the actor learns of its own cluster goes to its clocks, so that `known` is old
+ * afterwards; so it is behind a release. False: out of memory. */
+bool sett__words_read(sett__words *, const sett__actor *, const sett__strong *);
 bool sett__words_write(sett__words *, const sett__actor *, const sett__strong *);
-bool sett__words_fence(sett__words *, const sett__actor *, uint8_t scope, sett__own *own); /* what it acquires, then what it releases */
+bool sett__words_fence(sett__words *, const sett__actor *, uint8_t scope); /* what it acquires, then what it releases */
 bool sett__words_fenced(sett__words *, const sett__actor *, uint8_t scope);
 void sett__words_plain(sett__words *, uintptr_t at, uint64_t bytes); /* a plain write: who reads it sees no release before */
 void sett__words_ended(sett__words *, uint32_t domain);            /* the cluster has */
 bool sett__words_used(const sett__words *);
-/* Is the older access ordered before what the actor does, by what clusters told each other? weak: of STRONGEST, why not as it is written. */
 /* What a strong access wrote comes before what follows a read of it: has the actor, or who is ordered before it, read it since? */
 bool sett__words_observed(const sett__words *, const sett__actor *, const sett__stamp *old, uintptr_t at);
-bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, sett__weak *);
+/* Is the older access, of another cluster, ordered before what the actor does, by what clusters told each other? fenced: is a fence of the
+ * async proxy on the way, too? weak: of STRONGEST, why not as it is written. */
+bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *);
 
 #endif
