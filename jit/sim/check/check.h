@@ -9,4 +9,7 @@
 const sett__watch *sett__check_watch(const sett__tape *, sett_checks);
 extern const sett__follow sett__check_follow; /* follow.c: of a program that is checked: what nobody has written, until it is used */
 
+struct sett__checker;
+void sett__checker_free(struct sett__checker *); /* of a launch that has ended; NULL is ignored */
+
 #endif

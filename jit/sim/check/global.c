@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "global.h"
-#include "clocks.h"
+#include "checker.h"
 #include <stdlib.h>
 
 struct sett__global {
@@ -41,9 +41,28 @@ static void ask_tape(const sett__tape *t, bool *learns, bool *tells)
 }
 
 /* ---- who --------------------------------------------------------------------------------------------------------------- */
-static bool out_of_memory(sett__core *c, const sett__warp *w, uint32_t op)
+static void actor_of(sett__global *g, const sett__warp *w, uint32_t lanes, uint32_t op)
 {
-    return sett__fault_as(c, SETT_E_MEMORY, w, 0, op, "out of memory for the checker");
+    sett__core *c = g->core;
+    near *n = sett__near(c);
+    g->actor = (sett__actor){.n = n, .c = c, .w = w, .known = sett__known_by(n, c, w, (uint32_t)__builtin_ctz(lanes)), .domain = (uint32_t)c->cta->number + 1,
+        .rank = c->cta->rank, .agent = sett__agent(n, OF_WARP, c->cta->rank, w->index), .lanes = lanes, .op = op, .time = n->time};
+}
+
+/* What goes on by itself knows what its thread knew when it began. */
+static void actor_of_copy(sett__global *g, const sett__effect *e)
+{
+    const sett__event *x = g->core->event;
+    const flight *f = x ? x->told : NULL;
+    actor_of(g, e->warp, 1u << e->lane, e->op);
+    if (!f || !f->known)
+        return;
+    const bool load = x->kind == SETT__EVENT_LOAD;
+    const uint32_t rank = !load || x->ranks >> g->actor.rank & 1 ? g->actor.rank : (uint32_t)__builtin_ctz(x->ranks);
+    const uint32_t role = load ? OF_MBARRIER : e->how == SETT__READ ? OF_BULK_READ : OF_BULK_WRITE;
+    g->actor.known = f->known;
+    g->actor.agent = sett__agent(g->actor.n, role, rank, load ? x->mbar : e->warp->index);
+    g->actor.time = f->time[load ? rank : role == OF_BULK_WRITE];
 }
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------- */
@@ -53,14 +72,35 @@ static const char *verb_of(const sett__stamp *s)
     return strong && (s->how & SETT__UPDATE) == SETT__UPDATE ? copy ? "reduces into" : "updates" : s->how & SETT__WRITE ? "writes" : "reads";
 }
 
+/* Of a cluster that may have ended. */
+static void put_block(const sett__core *c, uint32_t domain, uint32_t rank, sett__sink *to)
+{
+    const sett__cluster *k = c->cta->cluster;
+    uint32_t rest = domain - 1, at[3];
+    for (int d = 0; d < 3; d++) {
+        const uint32_t many = c->launch->grid[d] / k->dim[d];
+        at[d] = rest % many * k->dim[d] + rank % k->dim[d];
+        rest /= many, rank /= k->dim[d];
+    }
+    sett__putf(to, "block (%u,%u,%u)", at[0], at[1], at[2]);
+}
+
 static void put_line(sett__core *c, const sett__stamp *s, uintptr_t at, sett__sink *to)
 {
     char where[160];
+    uint32_t role, rank, index;
     sett__putf(to, "\n  %-6s %s  ", s->how & SETT__STRONG ? "atomic" : s->how & SETT__WRITE ? "write" : "read", sett__where(c->program, s->op, where, sizeof where));
-    sett__put_actor(c, s->domain, s->agent, to);
+    put_block(c, s->domain, s->agent / sett__near(c)->per_block, to);
+    sett__agent_is(sett__near(c), s->agent, &role, &rank, &index);
     const uint8_t lane = sett__stamp_lane(s, at);
-    if (!(s->how & SETT__BY_ITSELF))
+    if (role == OF_MBARRIER)
+        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * index);
+    else
+        {
+        sett__putf(to, " warp %u", index);
         sett__putf(to, lane == SETT__ALL_LANES ? ", several lanes" : " lane %u", lane);
+        sett__put(to, role == OF_WARP ? "" : ", a copy");
+    }
 }
 
 static void put_fix(const sett__stamp *old, const sett__stamp *now, sett__sink *to)
@@ -149,7 +189,29 @@ static bool stores_the_same(const sett__global *g, const sett__stamp *now, uintp
 static bool before(void *with, const sett__stamp *old, const sett__stamp *now)
 {
     const sett__global *g = with;
-    return old->domain == now->domain && old->agent < g->actor.n && g->actor.clock[old->agent] >= old->epoch;
+    return old->domain == now->domain && sett__covers(g->actor.n, g->actor.known, BEFORE, old->agent, old->each ? MANY_LANES : old->lane, old->epoch);
+}
+
+/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. */
+typedef struct order { bool before, fenced, stronger; sett__weak weak; } order;
+static order order_at(const sett__global *g, const sett__stamp *old, uintptr_t at)
+{
+    const sett__actor *a = &g->actor;
+    const uint8_t lane = sett__stamp_lane(old, at);
+    order is = {.weak = {.why = SETT__NOT_WEAK}};
+    bool fenced;
+    if (old->domain == a->domain) {
+        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane;
+        is.before = sett__covers(a->n, a->known, BEFORE, old->agent, l, old->epoch);
+        is.fenced = sett__covers(a->n, a->known, FENCED, old->agent, l, old->epoch);
+        is.stronger = sett__covers(a->n, a->known, STRONGER, old->agent, l, old->epoch);
+    }
+    if (!is.before && g->words)
+        is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, &is.weak);
+    is.fenced |= a->n->global_fences;
+    if (!is.before && !is.stronger && g->words)
+        is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, &is.weak);
+    return is;
 }
 
 static bool scopes_meet(const sett__stamp *old, const sett__stamp *now)
@@ -158,30 +220,34 @@ static bool scopes_meet(const sett__stamp *old, const sett__stamp *now)
     return wide || old->domain == now->domain;
 }
 
+/* The same lane of the same warp, one after the other. */
+static bool in_program_order(const sett__global *g, const sett__stamp *old, const sett__stamp *now, uintptr_t lo, uintptr_t hi, uintptr_t *at)
+{
+    const uint32_t warp = sett__agent(g->actor.n, OF_WARP, g->actor.rank, g->actor.w->index);
+    *at = lo;
+    if (old->domain != now->domain || old->agent != warp || old->how & SETT__BY_ITSELF)
+        return false;
+    if (now->how & SETT__BY_ITSELF) /* of the lane that began it, before it did */
+        return sett__stamp_lane(old, lo) == now->lane && old->each == 0 && old->epoch <= now->epoch;
+    *at = same_lanes(old, now) ? hi : shared_byte(old, now, lo, hi);
+    return *at == hi;
+}
+
 static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uintptr_t lo, uintptr_t hi)
 {
     sett__global *g = with;
-    const bool both_strong = old->how & now->how & SETT__STRONG, threads = !((old->how | now->how) & SETT__BY_ITSELF);
-    const bool strong = both_strong && old->proxy == now->proxy && old->width == now->width;
-    sett__weak weak = {.why = SETT__NOT_WEAK};
-    uintptr_t at = lo;
-    if (strong && scopes_meet(old, now))
+    const bool strong = old->how & now->how & SETT__STRONG && old->proxy == now->proxy && old->width == now->width;
+    uintptr_t at;
+    if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
         return true;
-    if (old->domain == now->domain && old->agent == now->agent && threads) {
-        at = same_lanes(old, now) || old->sync < now->sync ? hi : shared_byte(old, now, lo, hi);
-        if (at == hi)
-            return true;
-    } else if (before(g, old, now)) {
-        return old->proxy == now->proxy || old->proxy == SETT__ASYNC_PROXY || sett__is_fenced(g->core, &g->actor, old) || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
-    } else if (g->words && sett__words_before(g->words, SETT__WRITTEN, &g->actor, old, sett__stamp_lane(old, lo), &weak)) {
-        return true;
-    }
+    order is = order_at(g, old, at);
+    if (is.before)
+        return old->proxy == now->proxy || old->proxy == SETT__ASYNC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
     if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
         return true;
-    if (!g->strict && g->of && old->op == now->op && old->how == SETT__WRITE && now->how == SETT__WRITE && stores_the_same(g, now, lo, hi))
+    if (!g->strict && g->of && old->op == now->op && !((old->how ^ SETT__WRITE) | (now->how ^ SETT__WRITE)) && stores_the_same(g, now, lo, hi))
         return true;
-    const bool order = strong || (g->words && sett__words_before(g->words, SETT__STRONGEST, &g->actor, old, sett__stamp_lane(old, at), &weak));
-    return report(g, order ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, &weak);
+    return report(g, strong || is.stronger ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, &is.weak);
 }
 
 /* ---- accesses of threads ---------------------------------------------------------------------------------------------------- */
@@ -190,7 +256,7 @@ static bool touch(sett__global *g, const sett__stamp *s, uintptr_t at, uint64_t 
     bool full = false;
     if (sett__cells_touch(g->cells, &g->use, s, at, bytes, &full))
         return true;
-    return full && out_of_memory(g->core, NULL, s->op);
+    return full && sett__no_memory(g->core, g->actor.w, s->op);
 }
 
 /* Lanes from `first` on that lie one after another, or all at one place. Returns them as a mask, *each: bytes from one to the next. */
@@ -248,35 +314,51 @@ static bool touch_lanes(sett__global *g, sett__stamp *s)
 static bool tell_words(sett__global *g, const sett__stamp *s, uint8_t sem, bool reads)
 {
     const sett__accesses *a = g->of;
-    const uint32_t all = g->actor.lanes;
-    for (uint32_t left = a->lanes; left;) {
+    for (uint32_t left = a->lanes, lanes; left; left &= ~lanes) {
         const uintptr_t at = a->at[__builtin_ctz(left)];
         const sett__strong x = {.word = a->of ? (uintptr_t)a->of->shared + at : at, .home = a->of ? s->domain : 0, .when = s->when, .how = s->how & SETT__UPDATE, .sem = sem, .scope = s->scope};
-        sett__own own = {.count = 0};
-        g->actor.lanes = 0;
+        lanes = 0;
         for (uint32_t m = left; m; m &= m - 1)
-            g->actor.lanes |= a->at[__builtin_ctz(m)] == at ? m & -m : 0;
-        left &= ~g->actor.lanes;
-        if (reads ? s->how & SETT__READ && !sett__words_read(g->words, &g->actor, &x, &own) : s->how & SETT__WRITE && !sett__words_write(g->words, &g->actor, &x))
-            return out_of_memory(g->core, a->warp, a->op);
-        for (uint32_t k = 0; k < own.count; k++)
-            sett__clock_join(g->core, a->warp, own.clock[k], own.n[k]);
+            lanes |= a->at[__builtin_ctz(m)] == at ? m & -m : 0;
+        actor_of(g, a->warp, lanes, a->op);
+        if (reads ? s->how & SETT__READ && !sett__words_read(g->words, &g->actor, &x) : s->how & SETT__WRITE && !sett__words_write(g->words, &g->actor, &x))
+            return sett__no_memory(g->core, a->warp, a->op);
     }
-    g->actor.lanes = all;
     return true;
+}
+
+/* Lanes that know the same, of a warp in which some have learned what others have not. */
+static bool touch_alike(sett__global *g, sett__stamp *s, const sett__accesses *a)
+{
+    const walker *x = sett__walker(sett__near(g->core), g->core, a->warp);
+    const uint32_t apart = x->more ? a->lanes & x->more_lanes : 0;
+    sett__accesses part = *a;
+    bool fine = true;
+    g->of = &part;
+    for (int k = 0; k < 2 && fine; k++) {
+        part.lanes = k ? apart : a->lanes & ~apart;
+        if (!part.lanes)
+            continue;
+        actor_of(g, a->warp, part.lanes, a->op);
+        s->epoch = g->actor.time;
+        fine = touch_lanes(g, s);
+    }
+    g->of = a;
+    return fine;
 }
 
 bool sett__global_accesses(sett__core *c, sett__global *g, const sett__accesses *a)
 {
     const sett__tape *t = c->program->given;
     const sett__op *o = &t->op[a->op];
-    const bool atom = sett__ops[o->code].cls == SETT__C_ATOM, strong = atom || is_volatile(t, o);
+    const bool atom = sett__ops[o->code].cls == SETT__C_ATOM, strong = atom || is_volatile(t, o), copies = o->code == SETT__CPASYNC;
     if (a->of && !(strong && g->words))
         return true;
+    const near *n = sett__near(c);
     g->core = c;
     g->of = a;
-    sett__actor_now(c, a->warp, a->lanes, a->op, &g->actor);
-    sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.epoch, .sync = g->actor.sync, .op = a->op, .agent = (uint16_t)g->actor.agent, .how = a->how};
+    sett__stamp s = {.domain = (uint32_t)c->cta->number + 1, .op = a->op, .agent = (uint16_t)sett__agent(n, copies ? OF_CP_ASYNC : OF_WARP, c->cta->rank, a->warp->index),
+        .how = (uint8_t)(a->how | (copies ? SETT__BY_ITSELF : 0))};
     uint8_t sem = SETT_SEM_RELAXED;
     if (strong) {
         const uint8_t scope = atom ? (uint8_t)sett__attr(t->arg, o, SETT__AT_ATOM_SCOPE) : SETT_SCOPE_SYS;
@@ -286,22 +368,12 @@ bool sett__global_accesses(sett__core *c, sett__global *g, const sett__accesses 
         s.width = a->insn->lg;
         sem = atom ? (uint8_t)sett__attr(t->arg, o, SETT__AT_ATOM_ORDER) : SETT_SEM_RELAXED;
     }
-    if (strong && g->words) {
-        if (!tell_words(g, &s, sem, true))
-            return false;
-        sett__actor_now(c, a->warp, a->lanes, a->op, &g->actor);
-    }
-    if (!a->of && !touch_lanes(g, &s))
+    if ((strong && g->words && !tell_words(g, &s, sem, true)) || (!a->of && !touch_alike(g, &s, a)))
         return false;
     if (g->words && !strong && !a->of && a->how & SETT__WRITE && sett__words_used(g->words))
         for (uint32_t m = a->lanes; m; m &= m - 1)
             sett__words_plain(g->words, a->at[__builtin_ctz(m)], a->bytes);
-    if (!strong || !g->words || !(a->how & SETT__WRITE))
-        return true;
-    if (!tell_words(g, &s, sem, false))
-        return false;
-    sett__clock_tick(c, a->warp);
-    return true;
+    return !strong || !g->words || tell_words(g, &s, sem, false);
 }
 
 /* ---- copies -------------------------------------------------------------------------------------------------------------------- */
@@ -310,8 +382,8 @@ bool sett__global_effect(sett__core *c, sett__global *g, const sett__effect *e)
     const bool reduces = e->agent && e->how == SETT__UPDATE;
     g->core = c;
     g->of = NULL;
-    sett__actor_now(c, e->warp, 1u << e->lane, e->op, &g->actor);
-    const sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.epoch, .sync = g->actor.sync, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
+    actor_of_copy(g, e);
+    const sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.time, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
         .how = (uint8_t)(e->how | (reduces ? SETT__STRONG : 0) | (e->agent ? SETT__BY_ITSELF : 0)), .proxy = e->proxy, .scope = SETT_SCOPE_GPU};
     return touch(g, &s, (uintptr_t)e->p, e->bytes);
 }
@@ -319,25 +391,19 @@ bool sett__global_effect(sett__core *c, sett__global *g, const sett__effect *e)
 /* ---- fences, and ends -------------------------------------------------------------------------------------------------------- */
 bool sett__global_sync(sett__core *c, sett__global *g, const sett__sync *s)
 {
+    const sett__tape *t = c->program->given;
     if (!g->words)
         return true;
     if (s->what == SETT__CLUSTER_BEGINS)
         sett__words_ended(g->words, (uint32_t)c->cta->number + 1);
     if (s->what != SETT__MEMORY_FENCED)
         return true;
-    sett__own own = {.count = 0};
-    const sett__tape *t = c->program->given;
     const uint8_t scope = (uint8_t)sett__attr(t->arg, &t->op[s->op], SETT__AT_FENCE_SCOPE);
-    sett__actor_now(c, s->warp, s->lanes, s->op, &g->actor);
-    if (!sett__words_fence(g->words, &g->actor, scope, &own))
-        return out_of_memory(c, s->warp, s->op);
-    for (uint32_t k = 0; k < own.count; k++)
-        sett__clock_join(c, s->warp, own.clock[k], own.n[k]);
-    sett__actor_now(c, s->warp, s->lanes, s->op, &g->actor);
-    if (!sett__words_fenced(g->words, &g->actor, scope))
-        return out_of_memory(c, s->warp, s->op);
-    sett__clock_tick(c, s->warp);
-    return true;
+    g->core = c;
+    actor_of(g, s->warp, s->lanes, s->op);
+    bool fine = sett__words_fence(g->words, &g->actor, scope);
+    actor_of(g, s->warp, s->lanes, s->op);
+    return (fine && sett__words_fenced(g->words, &g->actor, scope)) || sett__no_memory(c, s->warp, s->op);
 }
 
 /* ---- a launch ------------------------------------------------------------------------------------------------------------------ */

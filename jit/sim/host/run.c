@@ -3,6 +3,7 @@
  * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
  * and those below a faulting one are finished. */
 #include "inside.h"
+#include "jit/sim/check/check.h"
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -53,6 +54,7 @@ enum { GUARDED, UNGUARDED, N_KINDS };
 typedef struct worker {
     struct sett__run *run;
     sett__core core;
+    sett__notes notes;
     struct kind {
         sett__cta *spare; /* blocks that have ended */
         struct sett__strip *strip;
@@ -221,7 +223,7 @@ static void work(struct sett__run *run, bool polls)
     const sett__program *p = run->program;
     uint32_t n_lazy = p->unguarded && p->unguarded->n_lazy > p->n_lazy ? p->unguarded->n_lazy : p->n_lazy;
     worker w = {.run = run, .want = 1, .last = &w.resident, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
-    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = polls || run->deadline > 0};
+    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = polls || run->deadline > 0, .notes = &w.notes};
     w.core.poll_at = polls ? sett__now_ms() + SETT__POLL_MS : 0;
     w.core.lazy = calloc((size_t)n_lazy + 1, sizeof *w.core.lazy);
     fenv_t env;
@@ -354,6 +356,10 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
         return sett__error(e, SETT_E_MEMORY, "out of memory for a launch");
     run_all(&run, workers);
     pthread_mutex_destroy(&run.lock);
+    if (l->check) {
+        sett__checker_free(l->check->checker);
+        l->check->checker = NULL;
+    }
     errno = saved;
     return run.status;
 }

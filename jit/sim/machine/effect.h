@@ -4,8 +4,7 @@
  * sett__watch. A program is decoded for one watch or for none, and without one an effect costs nothing: steps/told.c has the steps that
  * tell their effects. c->event is what goes on by itself and does so now; NULL: it is the thread.
  *
- * A read is told before its value is used, a write once it has happened; both when the access was found to be inside and aligned. But who
- * is told of all lanes at once is told of stores to global memory before they happen.
+ * A read is told before its value is used, a write once it has happened; both when the access was found to be inside and aligned.
  * cp.async is a plain access, told where it begins. Mbarriers are no data: what they do is not told. */
 #ifndef SETT_JIT_SIM_EFFECT_H
 #define SETT_JIT_SIM_EFFECT_H
@@ -73,7 +72,7 @@ typedef struct sett__sync {
 /* Functions that are NULL are not called. False: it has faulted. */
 typedef struct sett__watch {
     bool (*effect)(sett__core *, const sett__effect *);
-    bool (*accesses)(sett__core *, const sett__accesses *); /* NULL: `effect` is told of each lane */
+    bool (*accesses)(sett__core *, const sett__accesses *); /* NULL: `effect` is told of each lane. A store is told before it happens */
     bool (*sync)(sett__core *, const sett__sync *);
     uint8_t threads; /* which effects of threads are told: SETT__READ, SETT__WRITE */
     bool global;     /* those on global memory too */

@@ -61,7 +61,7 @@ static bool is_row(const sett__accesses *a)
 static bool tell_peers(sett__core *c, const sett__warp *w, const sett__place *at, uint32_t lanes, sett__accesses *a)
 {
     sett__cta *of[WARP];
-    sett__effect e;
+    sett__effect e = {.at = 0};
     for (uint32_t m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
         aim(c, w, at, l, 1u << a->insn->lg, &e);
@@ -108,9 +108,13 @@ static bool tell_all(sett__core *c, const sett__warp *w, const sett__insn *i, co
     return c->program->watch->accesses(c, &a);
 }
 
-static bool tell(sett__core *c, const sett__warp *w, const sett__insn *i, const sett__place *at, sett__ref predicate, uint8_t how)
+static uint32_t lanes_of(const sett__warp *w, uint32_t lanes, sett__ref predicate)
 {
-    const uint32_t lanes = predicate == SETT__NONE ? w->active : w->active & sett__mask_of(sett__at(w, predicate));
+    return predicate == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(w, predicate));
+}
+
+static bool tell(sett__core *c, const sett__warp *w, const sett__insn *i, const sett__place *at, uint32_t lanes, uint8_t how)
+{
     if (c->program->watch->accesses)
         return !lanes || tell_all(c, w, i, at, lanes, how);
     sett__effect e = {.warp = w, .how = how, .op = i->op, .bytes = (uint64_t)i->n << i->lg};
@@ -127,27 +131,28 @@ static bool tell(sett__core *c, const sett__warp *w, const sett__insn *i, const 
 /* The access itself finds what is outside, so a load is told behind it. */
 static bool told_load(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__load(c, w, i) && tell(c, w, i, &i->access.at, i->access.predicate, SETT__READ);
+    return sett__load(c, w, i) && tell(c, w, i, &i->access.at, lanes_of(w, w->active, i->access.predicate), SETT__READ);
 }
 
-/* Who is told of all lanes at once may look at what a store to global memory is about to overwrite. What he is told may be outside then. */
+/* Who is told of all lanes at once may look at what a store is about to overwrite. */
 static bool told_store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    const uint8_t space = c->program->root[i->access.at.root].space;
-    const bool ahead = c->program->watch->accesses && (space == SETT__GLOBAL || space == SETT__ADDRESS);
-    return (!ahead || tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE)) && sett__store(c, w, i) &&
-        (ahead || tell(c, w, i, &i->access.at, i->access.predicate, SETT__WRITE));
+    const bool before = c->program->watch->accesses;
+    const uint32_t lanes = lanes_of(w, w->active, i->access.predicate);
+    if (before)
+        return sett__store_fits(c, w, i) && tell(c, w, i, &i->access.at, lanes, SETT__WRITE) && sett__store(c, w, i);
+    return sett__store(c, w, i) && tell(c, w, i, &i->access.at, lanes, SETT__WRITE);
 }
 
 static bool told_atom(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__atom(c, w, i) && tell(c, w, i, &i->atom.at, i->atom.predicate, SETT__UPDATE);
+    return sett__atom(c, w, i) && tell(c, w, i, &i->atom.at, lanes_of(w, w->active, i->atom.predicate), SETT__UPDATE);
 }
 
 static bool told_copy(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__cp_async(c, w, i) && tell(c, w, i, &i->cp_async.from, i->cp_async.keep, SETT__READ) &&
-        tell(c, w, i, &i->cp_async.to, i->cp_async.predicate, SETT__WRITE);
+    const uint32_t lanes = lanes_of(w, w->active, i->cp_async.predicate), kept = lanes_of(w, lanes, i->cp_async.keep);
+    return sett__cp_async(c, w, i) && tell(c, w, i, &i->cp_async.from, kept, SETT__READ) && tell(c, w, i, &i->cp_async.to, lanes, SETT__WRITE);
 }
 
 sett__run_fn sett__told_step(const sett__program *p, const sett__insn *i)
