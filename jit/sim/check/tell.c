@@ -4,12 +4,9 @@
 #include "checker.h"
 
 /* ---- words ------------------------------------------------------------------------------------------------------------- */
-/* What the C line calls; else the operation. */
 static const char *name_of(const sett__core *c, uint32_t op)
 {
-    const sett__tape *t = c->program->given;
-    const sett__site_ref *s = sett__op_site(t, op);
-    return s && s->func < t->n_string && *t->string[s->func] ? t->string[s->func] : sett__ops[t->op[op].code].text;
+    return sett__ops[c->program->given->op[op].code].text;
 }
 
 static void put_lanes(uint32_t lanes, sett__sink *to)
