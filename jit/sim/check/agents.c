@@ -193,6 +193,7 @@ bool sett__near_begin(sett__core *c)
     if (!n)
         return false;
     forget(n);
+    n->time = 1; /* of what nobody knows yet; 0 is known to all */
     memset(n->walker, 0, (size_t)n->warps * n->blocks * sizeof *n->walker);
     memset(n->last, 0, n->stride * sizeof *n->last);
     for (uint32_t r = 0; r < n->blocks; r++) {
