@@ -64,6 +64,8 @@ typedef struct sett__cta {
 typedef enum sett__turn_end { SETT__ENDED, SETT__AWAITS, SETT__LONG, SETT__FAULT } sett__turn_end;
 
 /* ---- a worker ------------------------------------------------------------------------------------------------ */
+/* Operations that the text of a report names, beside the one that it is at. */
+typedef struct sett__notes { uint32_t n, op[SETT_CHECK_SITES]; } sett__notes;
 struct sett__core { /* one worker */
     const sett__program *program; /* of the block */
     const sett__sim_launch *launch;
@@ -80,6 +82,7 @@ struct sett__core { /* one worker */
     double poll_at;       /* likewise: when launch->poll is asked next; 0: not by this worker */
     sett__extent around;  /* of address.c: the allocation that was found last */
     sett_error fault;
+    sett__notes *notes;
 };
 static inline uint32_t sett__threads(const sett__sim_launch *l) /* of a block */
 {

@@ -9,7 +9,8 @@ typedef struct sett__mbarrier {
     uint32_t pending; /* that this phase still waits for */
     uint32_t phase;   /* since its init */
     int32_t tx;       /* bytes that were announced and have not come; below 0: that came first */
-    uint32_t op;      /* its init */
+    uint32_t op;      /* its init, or inval */
+    uint32_t expects; /* who announced bytes last, + 1; 0: nobody */
     uint64_t known;   /* accesses to peers when the last phase ended */
     uint32_t made;    /* in cluster->fences, when it was made */
     uint32_t seen;    /* the phase when a wait last went through */

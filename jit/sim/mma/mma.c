@@ -209,11 +209,12 @@ static bool find_rows(sett__core *c, sett__warp *w, const sett__insn *i, matrice
     for (int l = 0; l < (int)(m->n * ROWS); l++) {
         int64_t index = sett__place_index(w, at, l), first = index * m->size;
         if (index < 0 || index > room || first + PIECE > room)
-            return sett__fault(c, w, l, i->op, "%s: the row of 16 bytes from element %lld on is outside shared memory of %lld", sett__form_text(c, i),
+            return sett__fault(c, w, l, i->op, SETT_CHECK_BOUNDS, "%s: the row of 16 bytes from element %lld on is outside shared memory of %lld", sett__form_text(c, i),
                 (long long)index, (long long)room / m->size);
         m->row[l] = c->cta->shared + r->offset + first;
-        if ((uintptr_t)m->row[l] % PIECE)
-            return sett__fault(c, w, l, i->op, "%s: the row from element %lld on is not aligned to 16 bytes", sett__form_text(c, i), (long long)index);
+        if ((uintptr_t)m->row[l] % PIECE &&
+            !sett__object(c, w, l, i->op, SETT_CHECK_ALIGN, "%s: the row from element %lld on is not aligned to 16 bytes", sett__form_text(c, i), (long long)index))
+            return false;
     }
     return true;
 }

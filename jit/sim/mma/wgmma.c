@@ -59,7 +59,7 @@ static const unsigned char *piece(sett__core *c, const sett__warp *w, const sett
     uint32_t at = piece_at(t, r, p, trans);
     if (at + PIECE <= t->room)
         return t->read.at = at, t->told || sett__tell(c, &t->read) ? t->shared + at : NULL;
-    sett__fault(c, w, 0, i->op, "wgmma reads bytes %u to %u of shared memory, and the block has %u: the descriptor begins at %u, lead %u, stride %u, swizzle %u", at,
+    sett__fault(c, w, 0, i->op, SETT_CHECK_BOUNDS, "wgmma reads bytes %u to %u of shared memory, and the block has %u: the descriptor begins at %u, lead %u, stride %u, swizzle %u", at,
         at + PIECE - 1, t->room, t->start, t->lead, t->stride, t->row);
     return NULL;
 }
@@ -230,7 +230,7 @@ static bool one_for_all(sett__core *c, const sett__warp *w, const sett__insn *i,
     *out = sett__bits_at(row, 0, lg);
     for (int l = 1; l < WARP; l++)
         if (sett__bits_at(row, l, lg) != *out)
-            return sett__fault(c, w, l, i->op, "wgmma: %s differs from lane to lane: 0x%llx in lane 0, 0x%llx in lane %d", what, (unsigned long long)*out,
+            return sett__object(c, w, l, i->op, SETT_CHECK_DIVERGENCE, "wgmma: %s differs from lane to lane: 0x%llx in lane 0, 0x%llx in lane %d", what, (unsigned long long)*out,
                 (unsigned long long)sett__bits_at(row, l, lg), l);
     return true;
 }
@@ -246,9 +246,9 @@ static bool is_alike(sett__core *c, const sett__warp *w, const sett__insn *i, co
             continue;
         char where[96];
         if (y->insn != i)
-            return sett__fault(c, w, 0, i->op, "wgmma: warp %u of its group is at another one, of %s", e->warp->index, sett__where(c->program, e->op, where, sizeof where));
+            return sett__fault(c, w, 0, i->op, SETT_CHECK_DIVERGENCE, "wgmma: warp %u of its group is at another one, of %s", e->warp->index, sett__where_noted(c, e->op, where, sizeof where));
         if (y->a != x->a || y->b != x->b || y->adds != x->adds)
-            return sett__fault(c, w, 0, i->op, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x%llx, 0x%llx and %d in warp %u, 0x%llx, 0x%llx and %d here",
+            return sett__object(c, w, 0, i->op, SETT_CHECK_DIVERGENCE, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x%llx, 0x%llx and %d in warp %u, 0x%llx, 0x%llx and %d here",
                 (unsigned long long)y->a, (unsigned long long)y->b, (int)y->adds, e->warp->index, (unsigned long long)x->a, (unsigned long long)x->b, (int)x->adds);
     }
     return true;

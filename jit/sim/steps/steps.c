@@ -171,8 +171,9 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
         return false;
     for (int l = 0; l < WARP; l++) {
         from[l] = (uint8_t)sett__source_lane(i->shfl.how, l, (int)(lane[l] & 31), i->shfl.width);
-        if (!(w->live >> from[l] & 1) && (w->live >> l & 1))
-            return sett__fault(c, w, l, i->op, "shfl reads lane %d, which the block does not have", from[l]);
+        if (!(w->live >> from[l] & 1) && (w->live >> l & 1) &&
+            !sett__object(c, w, l, i->op, SETT_CHECK_DIVERGENCE, "shfl reads lane %d, which the block does not have", from[l]))
+            return false;
     }
     size_t size = (size_t)1 << i->lg, step = i->shfl.value & SETT__REF_SPLAT ? 0 : WARP * size;
     unsigned char *d = sett__at(w, i->d);
@@ -256,7 +257,7 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
     if (!in)
         return true;
     int lane = __builtin_ctz(in);
-    return sett__fault(c, w, lane, i->op, "the step of a loop is %lld, it must be positive", sett__int_at(w, i, i->count.step, lane));
+    return sett__fault(c, w, lane, i->op, SETT_CHECK_DEADLOCK, "the step of a loop is %lld, it must be positive", sett__int_at(w, i, i->count.step, lane));
 }
 
 static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -317,7 +318,7 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
     }
     if (w->rounds < (c->launch->most_rounds ? c->launch->most_rounds : MOST_ROUNDS))
         return true;
-    return sett__fault(c, w, __builtin_ctz(w->active), i->op, "this warp has gone round its while loops %llu times: they do not end",
+    return sett__fault(c, w, __builtin_ctz(w->active), i->op, SETT_CHECK_DEADLOCK, "this warp has gone round its while loops %llu times: they do not end",
         (unsigned long long)w->rounds);
 }
 
