@@ -3,6 +3,7 @@
  * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
  * and those below a faulting one are finished. */
 #include "inside.h"
+#include "jit/sim/check/check.h"
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
