@@ -175,7 +175,8 @@ static void tell_line(sett__core *c, struct sett__costs *x, uint32_t op, bool sh
 void sett__costs_end(const sett__program *p, const sett__sim_launch *l)
 {
     struct sett__costs *x = l->check->costs;
-    sett__core c = {.program = p, .launch = l};
+    sett__notes none = {.n = 0};
+    sett__core c = {.program = p, .launch = l, .notes = &none};
     for (uint32_t op = 0; x && op < x->n; op++) {
         if (x->of[op].shared.requests)
             tell_line(&c, x, op, true);
