@@ -12,4 +12,7 @@ void sett__count_cost(sett__core *, const sett__accesses *);
 void sett__costs_end(const sett__program *, const sett__sim_launch *);
 extern const sett__follow sett__check_follow; /* follow.c: of a program that is checked: what nobody has written, until it is used */
 
+struct sett__checker;
+void sett__checker_free(struct sett__checker *); /* of a launch that has ended; NULL is ignored */
+
 #endif

@@ -358,6 +358,10 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     if (l->check)
         sett__costs_end(p, l);
     pthread_mutex_destroy(&run.lock);
+    if (l->check) {
+        sett__checker_free(l->check->checker);
+        l->check->checker = NULL;
+    }
     errno = saved;
     return run.status;
 }
