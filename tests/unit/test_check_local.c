@@ -13,12 +13,13 @@
 enum { N = 64, MOST = 8 };
 static struct { int n; sett_check_kind kind; sett_check_level level; int line[SETT_CHECK_SITES], n_site; sett_check_role role[SETT_CHECK_SITES]; char text[1024]; } found[MOST];
 static int n_found;
+static bool costs_alone; /* the stores of cost_cases.h are made again and again, and race */
 static const sett_stream cpu = {SETT_CPU, NULL};
 
 static void keep(void *user, const sett_finding *f)
 {
     (void)user;
-    if (n_found == MOST)
+    if (n_found == MOST || (costs_alone && f->level != SETT_CHECK_COST))
         return;
     found[n_found].kind = f->kind;
     found[n_found].level = f->level;
@@ -261,6 +262,7 @@ START_TEST(test_costs)
     int line = 0;
     unsigned cycles;
     const cost_run run = {c, 2, COST_ROUNDS, &line};
+    costs_alone = true;
     sett_engine *e = engine(SETT_CHECKS_ALL, NULL);
     sett_kernel *k = compile(e, cost_body, &run);
     const sett_buf bx = sett_buf_1d(x, c->dtype, COST_GLOBAL * 8 / sett_dtype_bits(c->dtype)), by = sett_buf_1d(y, SETT_F32, 64), bt = sett_buf_1d(&cycles, SETT_U32, 1);
