@@ -382,6 +382,8 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     if (pthread_mutex_init(&run.lock, NULL))
         return sett__error(e, SETT_E_MEMORY, "out of memory for a launch");
     run_all(&run, workers);
+    if (l->check)
+        sett__costs_end(p, l);
     pthread_mutex_destroy(&run.lock);
     if (l->check) {
         sett__checker_free(l->check->checker);
