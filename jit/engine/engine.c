@@ -237,6 +237,7 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
     r->cpu_poll = o->cpu_poll;
     r->user = o->user;
     r->finding = (sett__listener){.checks = o->checks, .fn = o->finding, .user = o->user, .log = &r->log};
+    r->blocks.marks = o->checks > SETT_CHECKS_OFF;
     r->module_api = o->module_api;
     r->keep_made = o->cache_verify;
 }
