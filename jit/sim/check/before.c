@@ -109,10 +109,12 @@ bool sett__grid_waited(sett__grid_wait **all, const sett__actor *a)
 
 static bool is_behind(const sett__grid_wait *w, const sett__actor *a)
 {
-    for (; w; w = w->next)
-        if (w->domain == a->domain && ((w->agent == a->agent && !(a->lanes & ~w->lanes)) ||
-            sett__covers(a->n, a->known, BEFORE, w->agent, (uint32_t)__builtin_ctz(w->lanes), w->time)))
+    const uint32_t warp = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
+    for (; w; w = w->next) {
+        const bool own = w->agent == warp && !(a->lanes & ~w->lanes) && (a->agent == warp || w->time < a->time); /* a copy began before its time */
+        if (w->domain == a->domain && (own || sett__covers(a->n, a->known, BEFORE, w->agent, (uint32_t)__builtin_ctz(w->lanes), w->time)))
             return true;
+    }
     return false;
 }
 
