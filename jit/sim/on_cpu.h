@@ -22,6 +22,8 @@ bool sett__allocations_around(sett__allocations *, const void *, sett__extent *,
 sett_status sett__allocations_check(
     sett__allocations *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
 sett_status sett__allocations_alive(sett__allocations *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
+/* machine/unwritten.c: memory that nobody has written is known by a pattern. */
+void sett__unwritten_fill(void *, size_t bytes);
 void sett__allocations_clear(sett__allocations *); /* forgets them; the memory stays the caller's */
 
 /* ---- host/stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */

@@ -41,6 +41,10 @@ uint32_t sett__shadow_bits(const sett__shadow *, uint32_t at, uint32_t bytes); /
  * where a store passed poison on that was read before, that read. */
 uint32_t sett__poison_read_at(sett__core *, uint32_t op, uint32_t root, uint32_t at);
 void sett__shadow_from(sett__shadow *, uint32_t at, uint32_t bytes, uint32_t read); /* poison that `read` has read is stored there */
+/* ---- unwritten.c: global memory that nobody has written ------------------------------------------------------------ */
+bool sett__unwritten_row(const void *, size_t bytes);      /* false: every byte was written */
+bool sett__unwritten_start(const void *, uint32_t bytes);  /* the same of a few, up to 16 */
+uint32_t sett__unwritten_bytes(sett__core *, const void *, uint32_t bytes); /* which of up to 32 nobody has: bits */
 /* The words of a place in a warp's frame: lanes, and who read. */
 static inline size_t sett__shadow_word(const sett__shadow *s, const sett__warp *w, uint32_t offset)
 {
