@@ -41,6 +41,22 @@ bool sett__unwritten_row(const void *from, size_t bytes)
     return found || first != at || end % UNIT;
 }
 
+/* What a copy has read. */
+static bool unit_copied(const unsigned char *data, uintptr_t from)
+{
+    uint64_t x;
+    memcpy(&x, data, sizeof x);
+    return x == pattern(from);
+}
+
+void sett__unwritten_copied(uint32_t op, uint32_t made, sett__cta *of, uint32_t at, const void *data, const void *from, size_t bytes)
+{
+    const unsigned char *p = data;
+    for (uintptr_t k = 0; of->shadow && (uintptr_t)from % UNIT == 0 && k + UNIT <= bytes; k += UNIT)
+        if (unit_copied(p + k, (uintptr_t)from + k))
+            sett__poison_came(op, made, of, at + (uint32_t)k, UNIT);
+}
+
 bool sett__unwritten_start(const void *from, uint32_t bytes)
 {
     return *(const uint8_t *)from == pattern_byte((uintptr_t)from) && ((const uint8_t *)from)[bytes - 1] == pattern_byte((uintptr_t)from + bytes - 1);
