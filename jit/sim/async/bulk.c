@@ -98,7 +98,7 @@ static bool load_part(sett__core *c, sett__event *e, uint32_t part)
         if (!sett__tell(c, &write))
             return false;
         if (c->program->follow && !e->reads)
-            sett__unwritten_copied(e->op, sett__arg(c->program->given, &c->program->given->op[e->op], 1), x->at.to[k], x->at.offset, x->data, x->from, x->bytes);
+            sett__poison_copied(c, e->op, sett__arg(c->program->given, &c->program->given->op[e->op], 1), x->at.to[k], x->at.offset, x->from, x->bytes);
     }
     return sett__landed(c, e, &x->at, x->bytes);
 }

@@ -242,7 +242,7 @@ static void follow_box(const sett__core *c, const sett__event *e, const tile *x,
             continue;
         for (uint32_t at = r * x->b.row + from * x->b.size, end = r * x->b.row + to * x->b.size, n; at < end; at += n, p += n) {
             n = sett__least(PIECE - at % PIECE, end - at);
-            sett__unwritten_copied(e->op, map, of, x->at.offset + placed(&x->b, at), x->data + at, p, n);
+            sett__poison_copied(c, e->op, map, of, x->at.offset + placed(&x->b, at), p, n);
         }
     }
 }

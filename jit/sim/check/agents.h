@@ -18,7 +18,8 @@ enum {
     CLOCKS
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, ROLES }; /* agents */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+/* Of an access: by several lanes; by one of them, nobody knows which. */
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -31,7 +32,7 @@ typedef struct clocks {
 
 /* An access, by its time. */
 typedef struct access {
-    uint32_t op, lanes;
+    uint32_t op, lanes, round; /* round: of the loop around it, from 1 on; 0: not known */
     uint16_t agent;
     uint8_t how, proxy;
     bool boxed; /* it wrote a box, whose swizzle exchanges these bits */
@@ -48,6 +49,8 @@ typedef struct walker { /* a warp */
     clocks *more; /* what the lanes of more_lanes know besides, until the lanes meet; NULL: nothing */
     clocks *shot; /* what a copy takes along: known, as long as it does not change */
     uint32_t more_lanes, meets, waited; /* waited: 1 + the operation by which it learned last; 0: none */
+    struct { uint32_t time, op; } told[8]; /* when it told others of what it had done, and by which operation: the last times */
+    uint32_t tells;
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
     uint32_t products, products_committed;
@@ -59,7 +62,7 @@ typedef struct product {
     clocks *known;
 } product;
 typedef struct mbar {
-    clocks *coming, *ended; /* NULL: nobody has come */
+    clocks *coming[2], *ended[2]; /* from threads of the block, and copies; from threads of peers. NULL: nobody has come */
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
@@ -69,7 +72,7 @@ typedef struct near_block {
     mbar *mbar;
     clocks *barrier[SETT__BARRIERS];
     uint32_t waiting[SETT__BARRIERS];
-    struct cells *cells; /* shared.c */
+    struct cells *cells; /* shared_cells.h */
 } near_block;
 /* What began and goes on by itself. */
 typedef struct flight {
@@ -96,7 +99,8 @@ typedef struct near {
     flight *flight;
     access **chunk;              /* accesses, by time; NULL: nothing knows of them any more */
     uint32_t n_chunk, cap_chunk, live;
-    struct readers *readers;     /* shared.c */
+    struct readers *readers;     /* shared_cells.h */
+    uint32_t *loop;              /* of each operation: in code, 1 + the FOR around it; 0: none */
     bool global_fences, full;    /* full: out of memory */
 } near;
 
@@ -116,7 +120,7 @@ static inline uint32_t *sett__mask(const near *n, clocks *k, int clock)
 clocks *sett__clocks_new(near *, const clocks *like); /* like: NULL: of who knows nothing. NULL: out of memory, and n->full */
 void sett__clocks_drop(near *, clocks *);       /* NULL is ignored */
 void sett__clocks_join(const near *, clocks *, const clocks *);
-void sett__clocks_join_weak(const near *, clocks *, const clocks *); /* STRONGER alone */
+void sett__clocks_join_weak(const near *, clocks *, const clocks *); /* of what is relaxed: STRONGER, and what was waited for */
 void sett__clocks_meet(const near *, clocks *, const clocks *);      /* what both know */
 void sett__floors(const near *, clocks *);
 static inline bool sett__covers(const near *n, const clocks *k, int clock, uint32_t agent, uint32_t lane, uint32_t time)
@@ -125,11 +129,12 @@ static inline bool sett__covers(const near *n, const clocks *k, int clock, uint3
     if (*base >= time)
         return true;
     const uint32_t top = base[(size_t)CLOCKS * n->stride], mask = base[(size_t)2 * CLOCKS * n->stride];
-    return top >= time && (lane == MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
+    return top >= time && (lane >= MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
 }
 /* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
 bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);
 bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op);
+bool sett__acquire_weak(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op); /* from whom its scope does not include */
 bool sett__lanes_meet(near *, sett__core *, const sett__warp *);
 bool sett__fence_async(near *, sett__core *, const sett__warp *, uint32_t lanes);
 clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane); /* what a lane knows now */
@@ -147,17 +152,24 @@ static inline walker *sett__walker(const near *n, const sett__core *c, const set
 {
     return &n->walker[c->cta->rank * n->warps + w->index];
 }
+static inline bool sett__is_threads(const near *n, uint32_t agent) /* of the generic proxy */
+{
+    const uint32_t in_block = agent % n->per_block;
+    return in_block < n->warps || (n->first[OF_CP_ASYNC] >= 0 && in_block - (uint32_t)n->first[OF_CP_ASYNC] < n->warps);
+}
 void sett__agent_is(const near *, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index);
+void sett__mbar_clear(near *, mbar *);
 uint32_t sett__access_new(near *, const access *); /* its time; 0: out of memory */
+uint32_t sett__round_of(const near *, const sett__core *, const sett__warp *, uint32_t op, int lane);
 access *sett__access_at(const near *, uint32_t time);
 bool sett__no_memory(sett__core *, const sett__warp *, uint32_t op);
 
 /* ---- edges.c: what orders accesses ----------------------------------------------------------------------------------- */
 bool sett__near_sync(sett__core *, near *, const sett__sync *);
 
-/* ---- shared.c: cells of shared memory --------------------------------------------------------------------------------- */
-bool sett__cells_begin(near *, near_block *, const sett__core *);
-void sett__shared_cells_free(near *);
+/* ---- shared_cells.c, shared.c: cells of shared memory ------------------------------------------------------------------ */
+bool sett__shared_begin(near *, near_block *, const sett__core *);
+void sett__shared_free(near *);
 bool sett__shared_accesses(sett__core *, near *, const sett__accesses *);
 bool sett__shared_effect(sett__core *, near *, const sett__effect *);
 bool sett__shared_left(sett__core *, near *, const sett__cta *); /* a block has ended */

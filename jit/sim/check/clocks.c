@@ -54,14 +54,6 @@ void sett__clocks_join(const near *n, clocks *to, const clocks *from)
     to->has_floors = false;
 }
 
-void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
-{
-    for (int part = 0; part < 3; part++) {
-        const size_t at = (size_t)(part * CLOCKS + STRONGER) * n->stride;
-        join(to->at + at, from->at + at, part < 2 ? n->stride : 0, part < 2 ? 0 : n->stride);
-    }
-}
-
 static uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -70,6 +62,20 @@ static uint32_t least(uint32_t a, uint32_t b)
 static uint32_t most(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
+}
+
+/* What has been waited for is done, whatever tells it: an arrival that is relaxed is enough to give a stage back that products have read,
+ * or to say that a copy has come. PTX does not say so of a relaxed one; whoever waits for the completion does it for that. */
+void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
+{
+    for (int part = 0; part < 3; part++) {
+        const size_t at = (size_t)(part * CLOCKS + STRONGER) * n->stride;
+        join(to->at + at, from->at + at, part < 2 ? n->stride : 0, part < 2 ? 0 : n->stride);
+    }
+    for (uint32_t a = 0; a < n->agents; a++)
+        if (!sett__is_threads(n, a))
+            to->at[a] = most(to->at[a], from->at[a]);
+    to->has_floors = false;
 }
 
 void sett__clocks_meet(const near *n, clocks *to, const clocks *from)
@@ -92,11 +98,9 @@ void sett__floors(const near *n, clocks *k)
     const uint32_t *c = sett__base(n, k, BEFORE), *f = sett__base(n, k, FENCED), *s = sett__base(n, k, OWN_FENCE);
     uint32_t generic = n->time, async = n->time;
     for (uint32_t a = 0; a < n->agents; a++) {
-        const uint32_t in_block = a % n->per_block;
-        const bool threads = in_block < n->warps || (n->first[OF_CP_ASYNC] >= 0 && in_block - (uint32_t)n->first[OF_CP_ASYNC] < n->warps);
         if (n->last[a] > c[a])
             generic = least(generic, c[a]);
-        if (threads && n->last[a] > least(f[a], s[a]))
+        if (sett__is_threads(n, a) && n->last[a] > least(f[a], s[a]))
             async = least(async, least(f[a], s[a]));
     }
     k->floor[0] = generic;
@@ -182,7 +186,7 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
     return true;
 }
 
-bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+static bool acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op, void (*learn)(const near *, clocks *, const clocks *))
 {
     walker *x = sett__walker(n, c, w);
     x->waited = op + 1;
@@ -192,12 +196,22 @@ bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
         if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
             return false;
         x->more_lanes = lanes == w->live ? x->more_lanes : x->more_lanes | lanes;
-        sett__clocks_join(n, x->more, from);
+        learn(n, x->more, from);
     }
     if (lanes == w->live)
-        sett__clocks_join(n, x->known, from);
+        learn(n, x->known, from);
     sett__known_changed(n, x);
     return true;
+}
+
+bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+{
+    return acquire(n, c, w, lanes, from, op, sett__clocks_join);
+}
+
+bool sett__acquire_weak(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+{
+    return acquire(n, c, w, lanes, from, op, sett__clocks_join_weak);
 }
 
 /* What each lane knows and did, all of them know from now on. */

@@ -206,67 +206,48 @@ static void store_window(const follow *f, const places *p, sett__ref value, uint
     }
 }
 
-/* ---- global memory ---------------------------------------------------------------------------------------------------- */
-static uintptr_t address_of(const follow *f, const sett__place *at, int lane, uint32_t size)
+/* ---- global memory: what sett_alloc gave, and nobody has written ---------------------------------------------------------- */
+static const unsigned char *global_at(const follow *f, const sett__place *at, int lane)
 {
     const sett__root *r = &f->c->program->root[at->root];
-    const uintptr_t byte = (uintptr_t)(sett__place_index(f->w, at, lane) * (int64_t)size);
-    return byte + (r->space == SETT__ADDRESS ? (uintptr_t)((const uint64_t *)sett__at(f->w, r->from))[lane] : (uintptr_t)f->c->cta->window[at->root].p);
+    const uint64_t byte = (uint64_t)sett__place_index(f->w, at, lane) << f->i->lg;
+    if (r->space == SETT__ADDRESS)
+        return (const unsigned char *)(uintptr_t)(((const uint64_t *)sett__at(f->w, r->from))[lane] + byte);
+    return f->c->cta->window[at->root].p + byte;
 }
 
-/* Has every byte been written that the lanes read, as far as a quick look tells? address: where each lane reads. */
-static bool was_written(const follow *f, const sett__place *at, uint32_t lanes, uint32_t bytes, uint32_t size, uintptr_t address[WARP])
+static bool may_be_unwritten(const follow *f, const sett__place *at)
 {
-    uint32_t found = 0;
-    uintptr_t apart = 0;
-    for (int l = 0; l < WARP; l++)
-        if (lanes >> l & 1)
-            address[l] = address_of(f, at, l, size);
-    const int first = __builtin_ctz(lanes), n = __builtin_popcount(lanes);
-    if (lanes >> first == (n == WARP ? UINT32_MAX : (1u << n) - 1)) {
-        for (int l = first; l < first + n; l++)
-            apart |= address[l] - address[first] - (uintptr_t)(l - first) * bytes;
-        if (!apart)
-            return !sett__unwritten_row((const void *)address[first], (size_t)n * bytes);
-    }
-    for (uint32_t left = lanes; left && !found; left &= left - 1)
-        found = sett__unwritten_start((const void *)address[__builtin_ctz(left)], size);
-    return !found;
+    const uint8_t space = f->c->program->root[at->root].space;
+    return f->c->launch->blocks && f->c->launch->blocks->marks && (space == SETT__GLOBAL || space == SETT__ADDRESS);
 }
 
-/* What nobody has written, of bytes [0, bytes) of each lane's: given to `take`, by lane. */
-static void find_unwritten(const follow *f, const sett__place *at, uint32_t lanes, uint32_t bytes, uint32_t size, void (*take)(const follow *, int lane, uint32_t bits, uint32_t read))
+/* Do lanes without a gap read bytes without a gap, all of which somebody wrote? */
+static bool row_is_written(const follow *f, const sett__place *at, uint32_t lanes, uint32_t bytes)
 {
-    uintptr_t address[WARP];
-    if (f->c->program->root[at->root].bytes && f->c->program->root[at->root].space == SETT__GLOBAL) /* passed by value */
-        return;
-    if (!lanes || bytes > 32 || was_written(f, at, lanes, bytes, size, address))
-        return;
-    for (uint32_t left = lanes; left; left &= left - 1) {
+    const unsigned char *first = global_at(f, at, 0);
+    bool row = lanes == UINT32_MAX && f->i->step == SETT__S_LOAD;
+    for (int l = 1; l < WARP && row; l++)
+        row = global_at(f, at, l) == first + (size_t)l * bytes;
+    return row && sett__unwritten(f->c->launch->blocks, first, (size_t)WARP * bytes) < 0;
+}
+
+static void load_global(const follow *f, const sett__place *at, uint32_t lanes)
+{
+    const sett__insn *i = f->i;
+    const uint32_t bytes = i->n << i->lg, word = i->d / SETT__ROW_ALIGN;
+    for (uint32_t left = row_is_written(f, at, lanes, bytes) ? 0 : lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        const uint32_t bits = sett__unwritten_bytes(f->c, (const void *)address[l], bytes);
-        if (bits)
-            take(f, l, bits, sett__poison_read_at(f->c, f->i->op, at->root, (uint32_t)(address[l] - (uintptr_t)f->c->cta->window[at->root].p)));
-    }
-}
-
-static void to_registers(const follow *f, int lane, uint32_t bits, uint32_t read)
-{
-    begin_following(f);
-    for (; bits; bits &= bits - 1) {
-        const uint32_t word = f->i->d / SETT__ROW_ALIGN + (uint32_t)__builtin_ctz(bits);
-        f->mask[word] |= 1u << lane;
-        f->read[word] = read;
-    }
-}
-
-static void to_shared(const follow *f, int lane, uint32_t bits, uint32_t read)
-{
-    const sett__place *to = &f->i->cp_async.to;
-    const uint32_t at = f->c->program->root[to->root].offset + ((uint32_t)sett__place_index(f->w, to, lane) << f->i->lg);
-    for (; bits; bits &= bits - 1) {
-        sett__shadow_put(f->s, at + (uint32_t)__builtin_ctz(bits), 1, true);
-        sett__shadow_from(f->s, at + (uint32_t)__builtin_ctz(bits), 1, read);
+        const unsigned char *p = global_at(f, at, l);
+        for (uint32_t k = 0; k < bytes; k++) {
+            const int64_t next = sett__unwritten(f->c->launch->blocks, p + k, bytes - k);
+            if (next < 0)
+                break;
+            k += (uint32_t)next;
+            begin_following(f);
+            f->mask[word + k] |= 1u << l;
+            f->read[word + k] = sett__poison_read_at(f->c, i->op, at->root, (uint32_t)(p + k - f->c->cta->window[at->root].p));
+        }
     }
 }
 
@@ -287,14 +268,14 @@ bool sett__follow_load(follow *f)
     const sett__insn *i = f->i;
     const sett__place *at = &i->access.at;
     const uint32_t lanes = lanes_that_do(f, at, i->access.predicate);
-    const sett__root *r = &f->c->program->root[at->root];
     places p;
     if (!i->run(f->c, f->w, i))
         return false;
     if (f->w->follows)
         fill(f, f->w->active & ~lanes);
-    if (!is_shared(r) && r->space != SETT__LOCAL)
-        find_unwritten(f, at, lanes, i->n << i->lg, 1u << i->lg, to_registers);
+    const sett__root *r = &f->c->program->root[at->root];
+    if (lanes && may_be_unwritten(f, at))
+        load_global(f, at, lanes);
     if (!lanes || (!is_shared(r) && r->space != SETT__LOCAL))
         return true;
     aim(f, at, lanes, 1u << i->lg, i->n, &p);
@@ -336,11 +317,17 @@ static void keep_read(const follow *f, const places *p, int l)
         sett__shadow_from(s, at, p->bytes, sett__poison_read_at(f->c, f->i->op, (uint32_t)(p->root - f->c->program->root), at));
 }
 
-/* A sum that is of nothing: it stays in global memory. */
-static void adds_to(const follow *f, int lane, uint32_t bits, uint32_t read)
+/* What an atomic makes of global memory it stores there. */
+static void atom_global(const follow *f, const sett__place *at, uint32_t lanes)
 {
-    (void)bits;
-    sett__poison_tell(f->c, f->w, 1u << lane, f->i->op, read, "stores what it makes of it");
+    const sett__insn *i = f->i;
+    for (uint32_t left = i->atom.code != SETT__XCHG && may_be_unwritten(f, at) ? lanes : 0; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const unsigned char *p = global_at(f, at, l);
+        const int64_t bad = sett__unwritten(f->c->launch->blocks, p, (size_t)i->n << i->lg);
+        if (bad >= 0)
+            sett__poison_tell(f->c, f->w, 1u << l, i->op, sett__poison_read_at(f->c, i->op, at->root, (uint32_t)(p + bad - f->c->cta->window[at->root].p)), to_global);
+    }
 }
 
 /* Exchanges write what they are given; the others make it of what was there. */
@@ -355,13 +342,12 @@ bool sett__follow_atom(follow *f)
     if (!shared) {
         sett__poison_use(f, i->atom.value, i->n, i->lg, lanes, to_global);
         sett__poison_use(f, i->atom.was, i->n, i->lg, lanes, "compares global memory with it");
+        atom_global(f, at, lanes);
     }
-    if (f->w->follows && i->d != SETT__NONE)
-        sett__poison_give(f, i->d, 0, i->n << i->lg, 0, SETT__NONE);
-    if (!shared && i->atom.code != SETT__XCHG) /* it writes: what was there is looked at before */
-        find_unwritten(f, at, lanes, i->n << i->lg, 1u << i->lg, adds_to);
     if (!i->run(f->c, f->w, i))
         return false;
+    if (f->w->follows && i->d != SETT__NONE)
+        sett__poison_give(f, i->d, 0, i->n << i->lg, 0, SETT__NONE);
     if (!lanes || !shared)
         return true;
     aim(f, at, lanes, 1u << i->lg, i->n, &p);
@@ -377,6 +363,16 @@ bool sett__follow_atom(follow *f)
 }
 
 /* ---- copies in the background ----------------------------------------------------------------------------------------- */
+static void copy_global(const follow *f, const places *to, uint32_t lanes)
+{
+    const sett__copy *x = &f->i->cp_async;
+    const uint32_t made = f->c->program->root[x->from.root].op;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        sett__poison_copied(f->c, f->i->op, made, f->c->cta, place_of(to, l), global_at(f, &x->from, l), to->bytes);
+    }
+}
+
 /* Who reads before it has come races with it: that is told as what it is. */
 bool sett__follow_cp_async(follow *f)
 {
@@ -394,7 +390,8 @@ bool sett__follow_cp_async(follow *f)
         return true;
     aim(f, &x->to, lanes, 1u << i->lg, i->n, &p);
     store_window(f, &p, SETT__NONE, i->n, i->lg);
-    find_unwritten(f, &x->from, x->keep == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(f->w, x->keep)), i->n << i->lg, 1u << i->lg, to_shared);
+    if (may_be_unwritten(f, &x->from))
+        copy_global(f, &p, x->keep == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(f->w, x->keep)));
     return true;
 }
 

@@ -1,202 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of shared memory: who wrote each of them last, and who has read it since, or changed it by atomics. A row of 128 bytes has cells of
- * 16 bytes; where an access begins or ends inside of one, the row gets smaller ones, down to a byte. */
-#include "agents.h"
-#include "checker.h"
-#include <stdlib.h>
-
-enum { ROW_LG = 7, ROW = 1 << ROW_LG, UNIT_LG = 4 };
-#define SET 0x80000000u /* of `read`: an index in the table of readers */
-
-typedef struct reader { /* one of several */
-    uint32_t time, next; /* next: the index of another one, or the last one's time; 0: none */
-    uint8_t lane;
-} reader;
-struct readers {
-    reader *of;
-    uint32_t n, cap, swept;
-    uint32_t was, is; /* the last one that was made: of which set */
-};
-typedef struct row {
-    uint32_t at; /* its first cell; 0: nobody has touched it */
-    uint8_t lg;  /* of a cell's bytes */
-    bool atomics; /* some of `read` are */
-} row;
-struct cells {
-    row *row;
-    uint32_t n_row, n, cap;
-    uint32_t *write, *read; /* times; of several readers SET */
-    uint8_t *write_lane, *read_lane;
-};
-
-/* ---- room ------------------------------------------------------------------------------------------------------------ */
-static void free_cells(struct cells *s)
-{
-    if (!s)
-        return;
-    free(s->row);
-    free(s->write);
-    free(s->read);
-    free(s->write_lane);
-    free(s->read_lane);
-    free(s);
-}
-
-void sett__shared_cells_free(near *n)
-{
-    for (uint32_t r = 0; r < n->blocks; r++)
-        free_cells(n->block[r].cells);
-    if (n->readers)
-        free(n->readers->of);
-    free(n->readers);
-}
-
-bool sett__cells_begin(near *n, near_block *b, const sett__core *c)
-{
-    const uint32_t bytes = c->program->tape->sig.smem + c->launch->smem_more;
-    struct cells *s = b->cells ? b->cells : (b->cells = calloc(1, sizeof *s));
-    n->readers = n->readers ? n->readers : calloc(1, sizeof *n->readers);
-    if (!s || !n->readers)
-        return false;
-    if (!s->row && !(s->row = calloc(bytes / ROW + 1, sizeof *s->row)))
-        return false;
-    s->n_row = bytes / ROW + 1;
-    memset(s->row, 0, s->n_row * sizeof *s->row);
-    s->n = 1;
-    n->readers->n = 1;
-    n->readers->was = n->readers->swept = 0;
-    return true;
-}
-
-static bool grow(void *p, size_t size, uint32_t cap)
-{
-    void **at = p, *to = realloc(*at, cap * size);
-    if (to)
-        *at = to;
-    return to;
-}
-
-static bool make_cells(struct cells *s, uint32_t more)
-{
-    const uint32_t cap = s->n + more + s->cap / 2;
-    if (s->n + more <= s->cap)
-        return true;
-    if (!grow(&s->write, sizeof *s->write, cap) || !grow(&s->read, sizeof *s->read, cap) || !grow(&s->write_lane, 1, cap) || !grow(&s->read_lane, 1, cap))
-        return false;
-    s->cap = cap;
-    return true;
-}
-
-/* Cells of so many bytes in a row. */
-static bool refine(struct cells *s, row *r, uint8_t lg)
-{
-    const uint32_t k = ROW >> lg, from = r->at;
-    if (!make_cells(s, k))
-        return false;
-    const uint32_t to = s->n;
-    s->n += k;
-    for (uint32_t i = 0; i < k; i++) {
-        const uint32_t was = from + (i << lg >> r->lg);
-        s->write[to + i] = from ? s->write[was] : 0;
-        s->read[to + i] = from ? s->read[was] : 0;
-        s->write_lane[to + i] = from ? s->write_lane[was] : 0;
-        s->read_lane[to + i] = from ? s->read_lane[was] : 0;
-    }
-    r->at = to;
-    r->lg = lg;
-    return true;
-}
-
-static bool make_row(struct cells *s, row *r, uint32_t edges)
-{
-    uint8_t lg = UNIT_LG;
-    while (lg && edges & ((1u << lg) - 1))
-        lg = lg == UNIT_LG ? 2 : lg - 1;
-    return (r->at && lg >= r->lg) || refine(s, r, lg);
-}
-
-/* ---- what is remembered ---------------------------------------------------------------------------------------------- */
-static void mark(const near *n, bool *chunk, uint32_t time)
-{
-    enum { CHUNK = 256 };
-    if (time && time / CHUNK < n->n_chunk)
-        chunk[time / CHUNK] = true;
-}
-
-static void mark_read(const near *n, bool *chunk, uint32_t *number, uint32_t read)
-{
-    for (; read & SET; read = n->readers->of[read & ~SET].next) {
-        if (number[read & ~SET])
-            return;
-        number[read & ~SET] = 1;
-        mark(n, chunk, n->readers->of[read & ~SET].time);
-    }
-    mark(n, chunk, read);
-}
-
-static void each_cell(near *n, bool *chunk, uint32_t *number, bool renumber)
-{
-    for (uint32_t r = 0; r < n->blocks; r++) {
-        struct cells *s = n->block[r].cells;
-        for (uint32_t k = 0; s && k < s->n_row; k++)
-            for (uint32_t i = s->row[k].at; i && i < s->row[k].at + (ROW >> s->row[k].lg); i++)
-                if (!renumber)
-                    mark(n, chunk, s->write[i]), mark_read(n, chunk, number, s->read[i]);
-                else if (s->read[i] & SET)
-                    s->read[i] = SET | number[s->read[i] & ~SET];
-    }
-}
-
-/* Sets lead from newer nodes to older ones. */
-void sett__sweep(near *n)
-{
-    bool *chunk = calloc((size_t)n->n_chunk + 1, sizeof *chunk);
-    struct readers *x = n->readers;
-    uint32_t *number = calloc((size_t)x->n + 1, sizeof *number), left = 1;
-    if (chunk && number) {
-        each_cell(n, chunk, number, false);
-        for (const flight *f = n->flight; f; f = f->next)
-            for (uint32_t r = 0; r < MOST_RANKS; r++)
-                mark(n, chunk, f->time[r]);
-        for (uint32_t k = 1; k < x->n; k++) {
-            if (!number[k])
-                continue;
-            x->of[left] = x->of[k];
-            if (x->of[left].next & SET)
-                x->of[left].next = SET | number[x->of[left].next & ~SET];
-            number[k] = left++;
-        }
-        each_cell(n, chunk, number, true);
-        x->n = left;
-        x->was = 0;
-        n->live = 0;
-        for (uint32_t k = 0; k < n->n_chunk; k++) {
-            if (!chunk[k] && k + 1 < n->n_chunk)
-                free(n->chunk[k]), n->chunk[k] = NULL;
-            n->live += n->chunk[k] != NULL;
-        }
-        n->swept = n->live;
-        x->swept = left;
-    }
-    free(chunk);
-    free(number);
-}
-
-/* One more reader before `next`. 0: out of memory. */
-static uint32_t add_reader(near *n, uint32_t time, uint8_t lane, uint32_t next)
-{
-    struct readers *x = n->readers;
-    if (x->n >= x->cap) {
-        const uint32_t cap = 2 * x->cap + 256;
-        if (!grow(&x->of, sizeof *x->of, cap)) {
-            n->full = true;
-            return 0;
-        }
-        x->cap = cap;
-    }
-    x->of[x->n] = (reader){.time = time, .next = next, .lane = lane};
-    return SET | x->n++;
-}
+/* Rules of shared memory: each access against those before it that its cells know of. */
+#include "shared_cells.h"
 
 /* ---- stores of equal values --------------------------------------------------------------------------------------------- */
 /* What a lane of a store writes to byte k of its place. */
@@ -235,7 +39,8 @@ static bool stores_the_same(const actor *x, const access *old, uint32_t lane, ui
 static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
 {
     const access *a = sett__access_at(x->n, old);
-    const bool own = a->agent == x->self && old_lane == lane && lane < WARP && (x->agent == x->self || old <= x->began);
+    const bool same = old_lane == lane ? lane != MANY_LANES : old_lane == SOME_LANE || lane == SOME_LANE;
+    const bool own = a->agent == x->self && same && (x->agent == x->self || old <= x->began);
     if (a->op == SETT__NONE)
         return true;
     if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
@@ -290,6 +95,11 @@ static bool replaces(const actor *x, uint32_t old)
     return a->agent == x->agent || (a->proxy == x->proxy && sett__covers(x->n, x->known, BEFORE, a->agent, MANY_LANES, old));
 }
 
+static uint8_t both_lanes(uint8_t a, uint8_t b)
+{
+    return a == b ? a : a == SOME_LANE || b == SOME_LANE ? SOME_LANE : MANY_LANES;
+}
+
 /* The cell's readers with the actor's lane among them; *lane: of the newest. */
 static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t *lane)
 {
@@ -299,12 +109,11 @@ static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t
         if (!read || replaces(x, read)) {
             const access *a = sett__access_at(x->n, read);
             const bool now = read && a->agent == x->agent && read > x->known->at[(size_t)BEFORE * x->n->stride + x->agent];
-            if (now && read_lane != *lane)
-                *lane = MANY_LANES;
+            *lane = now ? both_lanes(read_lane, *lane) : *lane;
             return x->time;
         }
-        kept = add_reader(x->n, read, read_lane, 0);
-        return kept ? add_reader(x->n, x->time, *lane, kept) : 0;
+        kept = sett__add_reader(x->n, read, read_lane, 0);
+        return kept ? sett__add_reader(x->n, x->time, *lane, kept) : 0;
     }
     if (s->was == read && s->of[s->is & ~SET].time == x->time && s->of[s->is & ~SET].lane == *lane)
         return s->is;
@@ -324,10 +133,10 @@ static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t
     } else {
         while (k && !x->n->full) {
             const reader r = s->of[node[--k] & ~SET];
-            kept = r.next == kept ? node[k] : add_reader(x->n, r.time, r.lane, kept);
+            kept = r.next == kept ? node[k] : sett__add_reader(x->n, r.time, r.lane, kept);
         }
     }
-    s->is = kept ? add_reader(x->n, x->time, *lane, kept) : x->time;
+    s->is = kept ? sett__add_reader(x->n, x->time, *lane, kept) : x->time;
     s->was = was;
     return s->is;
 }
@@ -387,8 +196,7 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
     for (uint32_t k = 0; k < n; k++) {
         uint8_t lane = lane_of(p, at + (k << r->lg));
         if (s->read[i + k] == x->time) {
-            if (s->read_lane[i + k] != lane)
-                s->read_lane[i + k] = MANY_LANES;
+            s->read_lane[i + k] = both_lanes(s->read_lane[i + k], lane);
             continue;
         }
         s->read[i + k] = readers_with(x, s->read[i + k], s->read_lane[i + k], &lane);
@@ -423,7 +231,7 @@ static bool update_cells(actor *x, struct cells *s, row *r, const span *p, uint3
         ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
         ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, false, true);
         if (s->read[i + k] == x->time) {
-            s->read_lane[i + k] = s->read_lane[i + k] == lane ? lane : MANY_LANES;
+            s->read_lane[i + k] = both_lanes(s->read_lane[i + k], lane);
             continue;
         }
         s->read[i + k] = readers_with(x, s->read[i + k], s->read_lane[i + k], &lane);
@@ -440,7 +248,7 @@ static bool touch(actor *x, struct cells *s, const span *p)
         end = sett__least((at | (ROW - 1)) + 1, p->to);
         if (at >> ROW_LG >= s->n_row)
             return true;
-        if (!make_row(s, r, at | end | p->each)) {
+        if (!sett__make_row(s, r, at | end | p->each)) {
             x->n->full = true;
             return false;
         }
@@ -469,17 +277,27 @@ static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
     return lanes;
 }
 
+/* ldmatrix and stmatrix: row r of a matrix is what lanes 4 r to 4 r + 3 hold. Of one that is transposed each lane has some of each row. */
+static bool touch_rows(actor *x, struct cells *s, const sett__accesses *a)
+{
+    enum { PIECE = 16, EACH = 4, ROWS = 8 };
+    const bool turned = sett__attr(x->c->program->given->arg, &x->c->program->given->op[a->op], SETT__AT_MATRIX_TRANS);
+    bool fine = true;
+    for (uint32_t m = a->lanes; m && fine; m &= m - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(m), from = (uint32_t)a->at[l];
+        fine = touch(x, s, &(span){.from = from, .to = from + PIECE, .each = turned ? 0 : EACH, .lane = turned ? SOME_LANE : l % ROWS * EACH});
+    }
+    return fine;
+}
+
 static bool touch_lanes(actor *x, struct cells *s, const sett__accesses *a, uint32_t lanes)
 {
-    const bool rows = a->insn->step == SETT__S_FORM; /* ldmatrix, stmatrix: each row is of all lanes */
     bool fine = true;
     while (lanes && fine) {
         span p;
         const uint32_t now = span_of(a, lanes, &p);
         lanes &= ~now;
-        if (rows)
-            p.each = 0, p.lane = MANY_LANES;
-        if (x->how == SETT__WRITE && !rows && p.lane == MANY_LANES && (x->strict || !one_value(a, now)))
+        if (x->how == SETT__WRITE && p.lane == MANY_LANES && (x->strict || !one_value(a, now)))
             fine = sett__tell_conflict(x, SETT_CHECK_RACE, x->time, MANY_LANES, MANY_LANES, p.from);
         fine = fine && touch(x, s, &p);
     }
@@ -494,16 +312,17 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
     const uint32_t self = sett__agent(n, OF_WARP, c->cta->rank, a->warp->index);
     actor x = {.n = n, .c = c, .w = a->warp, .of = a, .where = a->of, .self = self, .agent = copies ? sett__agent(n, OF_CP_ASYNC, c->cta->rank, a->warp->index) : self,
         .lanes = a->lanes, .op = a->op, .how = a->how, .began = n->time, .strict = c->launch->check->to.checks == SETT_CHECKS_STRICT};
-    bool fine = (x.time = sett__access_new(n, &(access){.op = a->op, .lanes = a->lanes, .agent = (uint16_t)x.agent, .how = a->how}));
+    bool fine = (x.time = sett__access_new(n, &(access){.op = a->op, .lanes = a->lanes, .agent = (uint16_t)x.agent, .how = a->how,
+        .round = sett__round_of(n, c, a->warp, a->op, __builtin_ctz(a->lanes))}));
     for (uint32_t left = a->lanes, lanes; left && fine; left &= ~lanes) {
-        const bool more = w->more && left & w->more_lanes;
+        const bool more = w->more && left & w->more_lanes && a->insn->step != SETT__S_FORM;
         lanes = more ? left & w->more_lanes : left;
         clocks *k = more ? w->more : w->known;
         if (!k->has_floors)
             sett__floors(n, k);
         x.known = k;
         x.seen = 0;
-        fine = touch_lanes(&x, s, a, lanes);
+        fine = a->insn->step == SETT__S_FORM ? touch_rows(&x, s, a) : touch_lanes(&x, s, a, lanes);
     }
     return fine || (n->full && sett__no_memory(c, a->warp, a->op));
 }
