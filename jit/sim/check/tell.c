@@ -29,7 +29,7 @@ void sett__put_agent(const sett__core *c, const near *n, uint32_t agent, uint32_
     const sett__cta *b = n->cluster->cta[rank];
     sett__putf(to, "block (%u,%u,%u)", b->at[0], b->at[1], b->at[2]);
     if (role == OF_MBARRIER) {
-        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * index);
+        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * n->mbar_id[index]);
         return;
     }
     sett__putf(to, " warp %u", index);
