@@ -40,6 +40,16 @@ void sett__stand_ins_clear(sett__stand_ins *);
 /* One a call of the program, which the caller frees; NULL: it has no calls, or a failure. */
 sett_status sett__stand_ins_of(sett__stand_ins *, const sett__program *, const char *kernel, void (***to)(void), sett_error *);
 
+/* ---- check/before.c: the launch before, on each stream, where the next one may begin before it ends ------------- */
+typedef struct sett__befores {
+    pthread_mutex_t lock;
+    struct sett__before *first;
+} sett__befores;
+struct sett__before *sett__befores_take(sett__befores *, const void *handle); /* NULL: what comes next on that stream begins when it has ended */
+void sett__befores_put(sett__befores *, struct sett__before *, const void *handle); /* takes it over */
+void sett__befores_clear(sett__befores *); /* the host has waited */
+void sett__before_free(struct sett__before *); /* NULL is ignored */
+
 /* ---- host/running.c: launches of the CPU engine that are under way ------------------------------------------------ */
 typedef struct sett__running {
     struct sett__running *next, **link;

@@ -231,14 +231,33 @@ static bool write_box(sett__core *c, const sett__event *e, const tile *x, sett__
     return true;
 }
 
+/* What nobody had written of the rows that were read. */
+static void follow_box(const sett__core *c, const sett__event *e, const tile *x, sett__cta *of)
+{
+    uint32_t from, to;
+    unsigned char *p;
+    const uint32_t map = sett__arg(c->program->given, &c->program->given->op[e->op], 2);
+    for (uint32_t r = 0; r < x->b.rows; r++) {
+        if (!row_of(&x->b, r, &p, &from, &to))
+            continue;
+        for (uint32_t at = r * x->b.row + from * x->b.size, end = r * x->b.row + to * x->b.size, n; at < end; at += n, p += n) {
+            n = sett__least(PIECE - at % PIECE, end - at);
+            sett__poison_copied(c, e->op, map, of, x->at.offset + placed(&x->b, at), p, n);
+        }
+    }
+}
+
 static bool load_part(sett__core *c, sett__event *e, uint32_t part)
 {
     tile *x = (void *)e->data;
     if (!part)
         return read_rows(c, e, x);
-    for (uint32_t k = 0; k < x->at.n; k++)
+    for (uint32_t k = 0; k < x->at.n; k++) {
         if (!write_box(c, e, x, x->at.to[k]))
             return false;
+        if (c->program->follow)
+            follow_box(c, e, x, x->at.to[k]);
+    }
     return sett__landed(c, e, &x->at, bytes_of(&x->b));
 }
 

@@ -363,6 +363,16 @@ bool sett__follow_atom(follow *f)
 }
 
 /* ---- copies in the background ----------------------------------------------------------------------------------------- */
+static void copy_global(const follow *f, const places *to, uint32_t lanes)
+{
+    const sett__copy *x = &f->i->cp_async;
+    const uint32_t made = f->c->program->root[x->from.root].op;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        sett__poison_copied(f->c, f->i->op, made, f->c->cta, place_of(to, l), global_at(f, &x->from, l), to->bytes);
+    }
+}
+
 /* Who reads before it has come races with it: that is told as what it is. */
 bool sett__follow_cp_async(follow *f)
 {
@@ -380,6 +390,8 @@ bool sett__follow_cp_async(follow *f)
         return true;
     aim(f, &x->to, lanes, 1u << i->lg, i->n, &p);
     store_window(f, &p, SETT__NONE, i->n, i->lg);
+    if (may_be_unwritten(f, &x->from))
+        copy_global(f, &p, x->keep == SETT__NONE ? lanes : lanes & sett__mask_of(sett__at(f->w, x->keep)));
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "global.h"
+#include "before.h"
 #include "checker.h"
 #include <stdlib.h>
 
@@ -13,6 +14,8 @@ struct sett__global {
     const sett__accesses *of; /* NULL: a copy's */
     sett__actor actor;
     uint32_t strong;       /* strong accesses so far */
+    sett__before *before;  /* the launch before, which may still run; NULL: it has ended */
+    sett__grid_wait *waits;
     bool strict;
 };
 
@@ -255,6 +258,8 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
 static bool touch(sett__global *g, const sett__stamp *s, uintptr_t at, uint64_t bytes)
 {
     bool full = false;
+    if (g->before)
+        sett__before_meets(g->before, g->waits, &g->actor, s, at, bytes);
     if (sett__cells_touch(g->cells, &g->use, s, at, bytes, &full))
         return true;
     return full && sett__no_memory(g->core, g->actor.w, s->op);
@@ -407,6 +412,12 @@ bool sett__global_effect(sett__core *c, near *n, sett__global *g, const sett__ef
 bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync *s)
 {
     const sett__tape *t = c->program->given;
+    if (s->what == SETT__GRID_WAITED && g->before) {
+        g->core = c;
+        g->near = n;
+        actor_of(g, s->warp, s->lanes, s->op);
+        return sett__grid_waited(&g->waits, &g->actor) || sett__no_memory(c, s->warp, s->op);
+    }
     if (!g->words)
         return true;
     if (s->what == SETT__CLUSTER_BEGINS)
@@ -431,6 +442,7 @@ sett__global *sett__global_make(const sett__core *c, const sett__program *p)
         return NULL;
     ask_tape(p->given, &learns, &tells);
     g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
+    g->before = c->launch->check->before;
     g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);
     g->words = learns && tells ? sett__words_make(true) : NULL;
     g->use = (sett__cells_use){.meet = meet, .before = before, .with = g, .alone = !(learns && tells)};
@@ -444,7 +456,18 @@ void sett__global_free(sett__global *g)
 {
     if (!g)
         return;
+    for (sett__grid_wait *w; (w = g->waits);) {
+        g->waits = w->next;
+        free(w);
+    }
     sett__cells_free(g->cells);
     sett__words_free(g->words);
     free(g);
+}
+
+struct sett__before *sett__global_end(sett__global *g, const sett__program *p, const char *kernel)
+{
+    sett__cells *cells = g->cells;
+    g->cells = NULL;
+    return cells ? sett__before_make(p, kernel, cells) : NULL;
 }
