@@ -96,10 +96,19 @@ static const unsigned char *map_bytes(sett__core *c, const sett__warp *w, const 
     return NULL;
 }
 
+/* Of one in memory: a copy reads it by a proxy of its own. */
+static bool tell_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, const unsigned char *from)
+{
+    const sett__tape *t = c->program->given;
+    const sett__op *o = sett__form_op(c, i);
+    const bool in_memory = t->op[sett__arg(t, o, (int)k)].code != SETT__TMAP, copies = o->code != SETT__TMAFETCH && o->code != SETT__MAPFETCH;
+    return !in_memory || !copies || sett__tell(c, &(sett__effect){.warp = w, .lane = lane, .how = SETT__READ, .proxy = SETT__TENSORMAP_PROXY, .op = i->op, .p = from, .bytes = SETT__MAP_BYTES});
+}
+
 static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, tensor_map *m)
 {
     const unsigned char *from = map_bytes(c, w, i, k, lane);
-    if (!from || !sett__map_seen(c, w, lane, i->op, from))
+    if (!from || !sett__map_seen(c, w, lane, i->op, from) || !tell_map(c, w, i, k, lane, from))
         return false;
     memcpy(m, from, sizeof *m);
     const char *why = wrong(m);

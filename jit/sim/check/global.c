@@ -2,6 +2,7 @@
 #include "global.h"
 #include "before.h"
 #include "checker.h"
+#include "maps.h"
 #include <stdlib.h>
 
 struct sett__global {
@@ -16,6 +17,7 @@ struct sett__global {
     uint32_t strong;       /* strong accesses so far */
     sett__before *before;  /* the launch before, which may still run; NULL: it has ended */
     sett__grid_wait *waits;
+    sett__map_acquire *acquires;
     bool strict;
 };
 
@@ -402,6 +404,12 @@ bool sett__global_effect(sett__core *c, near *n, sett__global *g, const sett__ef
     g->core = c;
     g->near = n;
     g->of = NULL;
+    if (e->proxy == SETT__TENSORMAP_PROXY) {
+        actor_of(g, e->warp, 1u << e->lane, e->op);
+        if (e->how)
+            sett__map_used(g->acquires, g->cells, &g->actor, (uintptr_t)e->p);
+        return e->how || sett__map_acquired(&g->acquires, &g->actor, (uintptr_t)e->p) || sett__no_memory(c, e->warp, e->op);
+    }
     actor_of_copy(g, e);
     const sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.time, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
         .how = (uint8_t)(e->how | (reduces ? SETT__STRONG : 0) | (e->agent ? SETT__BY_ITSELF : 0)), .proxy = e->proxy, .scope = SETT_SCOPE_GPU};
@@ -460,6 +468,7 @@ void sett__global_free(sett__global *g)
         g->waits = w->next;
         free(w);
     }
+    sett__map_acquires_free(g->acquires);
     sett__cells_free(g->cells);
     sett__words_free(g->words);
     free(g);
