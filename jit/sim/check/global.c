@@ -68,7 +68,7 @@ static void actor_of_event(sett__global *g, const sett__event *x, uint8_t how)
     const uint32_t rank = !load || x->ranks >> g->actor.rank & 1 ? g->actor.rank : (uint32_t)__builtin_ctz(x->ranks);
     const uint32_t role = load ? OF_MBARRIER : how == SETT__READ ? OF_BULK_READ : OF_BULK_WRITE;
     g->actor.known = f->known;
-    g->actor.agent = sett__agent(g->actor.n, role, rank, load ? x->mbar : x->warp->index);
+    g->actor.agent = sett__agent(g->actor.n, role, rank, load ? g->actor.n->mbar_number[x->mbar] : x->warp->index);
     g->actor.time = f->time[load ? rank : role == OF_BULK_WRITE];
 }
 
@@ -101,7 +101,7 @@ static void put_line(const sett__core *c, const near *n, const sett__stamp *s, u
     sett__agent_is(n, s->agent, &role, &rank, &index);
     const uint8_t lane = sett__stamp_lane(s, at);
     if (role == OF_MBARRIER)
-        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * index);
+        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * n->mbar_id[index]);
     else
         {
         sett__putf(to, " warp %u", index);
