@@ -167,6 +167,8 @@ static void forget(near *n)
         walker *x = &n->walker[i];
         sett__clocks_drop(n, x->known);
         sett__clocks_drop(n, x->more);
+        sett__clocks_drop(n, x->behind[0]);
+        sett__clocks_drop(n, x->behind[1]);
         for (int k = 0; k <= SETT__GROUP; k++)
             sett__clocks_drop(n, x->met[k]);
     }

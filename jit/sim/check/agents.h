@@ -47,6 +47,7 @@ typedef struct commits {
 typedef struct walker { /* a warp */
     clocks *known; /* several warps may share it */
     clocks *more; /* what the lanes of more_lanes know besides, until the lanes meet; NULL: nothing */
+    clocks *behind[2]; /* what a fence lies behind: any fence; one of more than the block. Relaxed arrivals tell of it. NULL: none was */
     clocks *met[SETT__GROUP + 1]; /* of the first of a group: what each of them knew at the last product, and what all of them did */
     clocks **told_to;             /* the last arrival: where, when it was done, of which lanes */
     uint32_t told_at, told_lanes;

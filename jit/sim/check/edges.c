@@ -75,6 +75,24 @@ static bool copies_arrive(near *n, sett__core *c, const sett__sync *s)
     return true;
 }
 
+/* A release, or, if it is relaxed, what a fence lies behind that includes who waits. */
+static bool tell(near *n, sett__core *c, const sett__sync *s, clocks **to, bool relaxed, bool far)
+{
+    const clocks *behind = sett__walker(n, c, s->warp)->behind[far];
+    if (!sett__release(n, c, s->warp, s->lanes, to, relaxed))
+        return false;
+    if (relaxed && behind)
+        sett__clocks_join(n, *to, behind);
+    return true;
+}
+
+static bool memory_fence(near *n, sett__core *c, const sett__sync *s)
+{
+    walker *x = sett__walker(n, c, s->warp);
+    const bool far = sett__attr(c->program->given->arg, &c->program->given->op[s->op], SETT__AT_FENCE_SCOPE) != SETT_SCOPE_CTA;
+    return sett__release(n, c, s->warp, s->lanes, &x->behind[0], false) && (!far || sett__release(n, c, s->warp, s->lanes, &x->behind[1], false));
+}
+
 /* Scopes: an arrival at a peer's that releases for the block alone tells the peer nothing. */
 static bool mbar_arrive(near *n, sett__core *c, const sett__sync *s)
 {
@@ -85,7 +103,7 @@ static bool mbar_arrive(near *n, sett__core *c, const sett__sync *s)
         (far && sett__attr(arg, o, arrives ? SETT__AT_ARRIVE_SCOPE : SETT__AT_EXPECT_SCOPE) == NEAR_SCOPE);
     if (s->event)
         return n->first[OF_CP_ASYNC] < 0 || copies_arrive(n, c, s);
-    return mbar_used(n, c, s) && sett__release(n, c, s->warp, s->lanes, &mbar_of(n, s)->coming[far], relaxed);
+    return mbar_used(n, c, s) && tell(n, c, s, &mbar_of(n, s)->coming[far], relaxed, far);
 }
 
 /* Bytes have come: the copy's accesses are done, to who waits. */
@@ -306,7 +324,7 @@ static bool event_ends(near *n, const sett__sync *s)
 static bool cluster_arrive(near *n, sett__core *c, const sett__sync *s)
 {
     const sett__op *o = &c->program->given->op[s->op];
-    return sett__release(n, c, s->warp, s->lanes, &n->coming, sett__attr(c->program->given->arg, o, SETT__AT_CLARRIVE_ORDER) == RELAXED);
+    return tell(n, c, s, &n->coming, sett__attr(c->program->given->arg, o, SETT__AT_CLARRIVE_ORDER) == RELAXED, true);
 }
 
 static bool cluster_met(near *n)
@@ -358,6 +376,7 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
         n->global_fences |= s->n == GLOBAL;
         fine = s->n > SHARED || sett__fence_async(n, c, s->warp, s->lanes);
         break;
+    case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;
     case SETT__BLOCK_ENDS: fine = sett__shared_left(c, n, s->of); break;
     default: break;
     }
