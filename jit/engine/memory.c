@@ -76,12 +76,15 @@ sett_status sett__memcpy(sett__runtime *r, sett_stream stream, void *dst, const 
     if (!sett__allocations_hold(&r->blocks, dst, bytes) || !sett__allocations_hold(&r->blocks, src, bytes))
         return SETT_E_RANGE;
     memmove(dst, src, bytes);
+    sett__befores_clear(&r->befores);
     return SETT_OK;
 }
 
 sett_status sett__sync(sett__runtime *r, sett_stream stream, sett_error *err)
 {
     sett_status s = check_stream(r, "sett_sync", &stream, err);
+    if (!s && stream.device == SETT_CPU)
+        sett__befores_clear(&r->befores);
     return s || stream.device == SETT_CPU ? s : sett__cuda_sync(r->cuda, stream, err);
 }
 

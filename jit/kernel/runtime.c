@@ -41,6 +41,7 @@ sett__runtime *sett__runtime_make(void)
     atomic_init(&r->refs, 1);
     pthread_mutex_init(&r->closing, NULL);
     pthread_mutex_init(&r->blocks.lock, NULL);
+    pthread_mutex_init(&r->befores.lock, NULL);
     pthread_mutex_init(&r->stand_ins.lock, NULL);
     pthread_mutex_init(&r->runnings.lock, NULL);
     pthread_cond_init(&r->runnings.none, NULL);
@@ -59,7 +60,7 @@ void sett__runtime_release(sett__runtime *r)
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (sett__same_process(r))
-        sett__allocations_clear(&r->blocks), sett__stand_ins_clear(&r->stand_ins);
+        sett__allocations_clear(&r->blocks), sett__befores_end(&r->befores), sett__stand_ins_clear(&r->stand_ins);
     sett__cuda_close(r->cuda);
     if (r->gate != &r->own_gate)
         munmap(r->gate, GATE_PAGE);

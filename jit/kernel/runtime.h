@@ -22,6 +22,7 @@ typedef struct sett__runtime {
     sett__logger log;
     sett__counters count;    /* between what hits do not read: each of them writes here */
     sett__allocations blocks;     /* the CPU's allocations */
+    sett__befores befores;        /* launches that are checked, and that the next one overlaps */
     sett__stand_ins stand_ins;
     sett__runnings runnings; /* launches on the CPU */
     int cpu_threads, cpu_timeout_ms; /* as in sett_engine_options, with defaults filled in; so are these: */

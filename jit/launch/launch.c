@@ -55,6 +55,8 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
     if (s)
         return s;
     sett__checked check = {.to = how->to};
+    check.before = sett__befores_take(&r->befores, handle);
+    check.maps = sett__befores_maps(&r->befores);
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
@@ -91,6 +93,9 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
     }
     if (launch.check)
         sett__findings_told(&check.to);
+    sett__before_free(check.before);
+    sett__before_free(check.maps);
+    sett__befores_put(&r->befores, check.after, handle);
     return s;
 }
 

@@ -27,6 +27,8 @@ typedef struct sett__checked {
     uint64_t found;   /* findings, not counted by lines */
     struct sett__costs *costs;     /* what accesses cost: jit/sim/check/costs.c; NULL: nothing yet */
     struct sett__checker *checker; /* of jit/sim/check; NULL: none yet */
+    struct sett__before *before, *after; /* check/before.c: the launch before, whose end this one need not wait for; this one, for the next. NULL: none */
+    struct sett__before *maps; /* launches that wrote tensor maps */
 } sett__checked;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];

@@ -43,7 +43,8 @@ typedef void (*body_fn)(sett_build *, const kernel *);
 typedef struct plan {
     body_fn body;
     bool right;
-    int blocks, threads;
+    int blocks, threads, launches;
+    bool synced; /* the host waits between two */
 } plan;
 
 static void record(sett_build *b, const void *user)
@@ -78,7 +79,11 @@ static void run_with(found *to, const plan *p, sett_checks checks)
     const sett_buf bx = sett_buf_1d(x, SETT_I32, N), bd = sett_buf_1d(d, SETT_I32, N), bf = sett_buf_1d(flag, SETT_I32, 16);
     ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
     ck_assert_msg(!sett_compile(e, record, &c, &k, &err), "%s", err.text);
-    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &bx, &bd, &bf), "%s", err.text);
+    for (int i = 0; i < (p->launches ? p->launches : 1); i++) {
+        ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &bx, &bd, &bf), "%s", err.text);
+        if (p->synced)
+            sett_sync(e, sett_stream_of(SETT_CPU, NULL));
+    }
     sett_kernel_release(k);
     sett_engine_close(e);
 }
@@ -204,6 +209,39 @@ static void last_one(sett_build *b, const kernel *k)
     }
 }
 
+/* ---- launches that overlap --------------------------------------------------------------------------------------------- */
+/* One thread waits, or none; the next launch reads D, which this one writes. */
+static void overlapping(sett_build *b, const kernel *k)
+{
+    sett_griddepcontrol_launch_dependents(b);
+    if (k->right) {
+        sett_if (b, sett_eq(k->t, 0))
+            sett_griddepcontrol_wait(b);
+        sett_sync_threads(b);
+    }
+    MARK(0);
+    sett_val *x = sett_at(k->D, k->at);
+    if (!k->right)
+        sett_griddepcontrol_wait(b);
+    MARK(1), sett_set(k->D, sett_add(x, 1), k->at);
+}
+
+START_TEST(launches)
+{
+    found f;
+    run_with(&f, &(plan){.body = overlapping, .right = true, .launches = 3}, SETT_CHECKS_ERRORS);
+    ck_assert_msg(!f.n, "%s", f.text[0]);
+    run_with(&f, &(plan){.body = overlapping, .launches = 3, .synced = true}, SETT_CHECKS_ERRORS);
+    ck_assert_msg(!f.n, "%s", f.text[0]);
+    run_with(&f, &(plan){.body = overlapping, .launches = 2}, SETT_CHECKS_ERRORS);
+    ck_assert_int_eq(f.n, 1);
+    ck_assert_int_eq(f.kind[0], SETT_CHECK_PDL);
+    ck_assert_int_eq(f.line[0][0], mark[0] + 1);
+    ck_assert_int_eq(f.line[0][1], mark[1]);
+    ck_assert_int_eq(f.sites[0], 3);
+}
+END_TEST
+
 /* ---- memory that nobody wrote --------------------------------------------------------------------------------------- */
 /* X has N elements, of which the host wrote half; what is behind them is used by the wrong kernel alone. */
 static void unwritten(sett_build *b, const kernel *k)
@@ -317,6 +355,7 @@ Suite *check_global_suite(void)
     TCase *t = tcase_create("check_global");
     tcase_add_loop_test(t, right_and_wrong, 0, (int)(sizeof table / sizeof *table));
     tcase_add_test(t, strict);
+    tcase_add_test(t, launches);
     tcase_add_loop_test(t, never_written, 0, 2);
     suite_add_tcase(s, t);
     return s;

@@ -161,12 +161,12 @@ static void loop_bound(const place *p)
 static void atomic(const place *p)
 {
     sett_val *x = (READ, sett_at(p->r, 3));
-    USE, sett_atomic(p->Y, SETT_ATOMIC_ADD, x, 0);
+    USE, sett_atomic(p->Y, SETT_ADD, x, 0);
 }
 static void counter(const place *p) /* of shared memory, which nobody set to 0 */
 {
     sett_build *b = p->b;
-    READ, sett_atomic(p->s, SETT_ATOMIC_ADD, 1.0, 0);
+    READ, sett_atomic(p->s, SETT_ADD, 1.0, 0);
     sett_sync_threads(b);
     sett_val *x = sett_at(p->s, 0);
     USE, sett_set(p->Y, x, p->t);

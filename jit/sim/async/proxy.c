@@ -135,6 +135,8 @@ static bool acquire(sett__core *c, sett__warp *w, const sett__insn *i)
         sett__changed *x = change_of(c->cta->cluster, s.p);
         if (x)
             x->acquired = x->released;
+        if (!sett__tell(c, &(sett__effect){.warp = w, .lane = l, .proxy = SETT__TENSORMAP_PROXY, .op = i->op, .p = s.p, .bytes = SETT__MAP_BYTES}))
+            return false;
     }
     return true;
 }

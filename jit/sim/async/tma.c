@@ -96,10 +96,19 @@ static const unsigned char *map_bytes(sett__core *c, const sett__warp *w, const 
     return NULL;
 }
 
+/* Of one in memory: a copy reads it by a proxy of its own. */
+static bool tell_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, const unsigned char *from)
+{
+    const sett__tape *t = c->program->given;
+    const sett__op *o = sett__form_op(c, i);
+    const bool in_memory = t->op[sett__arg(t, o, (int)k)].code != SETT__TMAP, copies = o->code != SETT__TMAFETCH && o->code != SETT__MAPFETCH;
+    return !in_memory || !copies || sett__tell(c, &(sett__effect){.warp = w, .lane = lane, .how = SETT__READ, .proxy = SETT__TENSORMAP_PROXY, .op = i->op, .p = from, .bytes = SETT__MAP_BYTES});
+}
+
 static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t k, int lane, tensor_map *m)
 {
     const unsigned char *from = map_bytes(c, w, i, k, lane);
-    if (!from || !sett__map_seen(c, w, lane, i->op, from))
+    if (!from || !sett__map_seen(c, w, lane, i->op, from) || !tell_map(c, w, i, k, lane, from))
         return false;
     memcpy(m, from, sizeof *m);
     const char *why = wrong(m);
@@ -231,14 +240,33 @@ static bool write_box(sett__core *c, const sett__event *e, const tile *x, sett__
     return true;
 }
 
+/* What nobody had written of the rows that were read. */
+static void follow_box(const sett__core *c, const sett__event *e, const tile *x, sett__cta *of)
+{
+    uint32_t from, to;
+    unsigned char *p;
+    const uint32_t map = sett__arg(c->program->given, &c->program->given->op[e->op], 2);
+    for (uint32_t r = 0; r < x->b.rows; r++) {
+        if (!row_of(&x->b, r, &p, &from, &to))
+            continue;
+        for (uint32_t at = r * x->b.row + from * x->b.size, end = r * x->b.row + to * x->b.size, n; at < end; at += n, p += n) {
+            n = sett__least(PIECE - at % PIECE, end - at);
+            sett__poison_copied(c, e->op, map, of, x->at.offset + placed(&x->b, at), p, n);
+        }
+    }
+}
+
 static bool load_part(sett__core *c, sett__event *e, uint32_t part)
 {
     tile *x = (void *)e->data;
     if (!part)
         return read_rows(c, e, x);
-    for (uint32_t k = 0; k < x->at.n; k++)
+    for (uint32_t k = 0; k < x->at.n; k++) {
         if (!write_box(c, e, x, x->at.to[k]))
             return false;
+        if (c->program->follow)
+            follow_box(c, e, x, x->at.to[k]);
+    }
     return sett__landed(c, e, &x->at, bytes_of(&x->b));
 }
 

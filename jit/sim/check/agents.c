@@ -2,6 +2,7 @@
 /* Clusters under the checker: who acts in them, and their accesses by time. */
 #include "agents.h"
 #include "checker.h"
+#include <stddef.h>
 #include <stdlib.h>
 
 enum { CHUNK = 256 }; /* accesses that are remembered, or forgotten, together */
@@ -12,6 +13,28 @@ bool sett__no_memory(sett__core *c, const sett__warp *w, uint32_t op)
 }
 
 /* ---- who is who ---------------------------------------------------------------------------------------------------- */
+/* The program's table has an entry for each 8 bytes from the first mbarrier to the last. */
+static bool count_mbarriers(near *n, const sett__program *p)
+{
+    const sett__tape *t = p->given;
+    n->mbar_number = calloc((size_t)p->n_mbar + 1, sizeof *n->mbar_number);
+    n->mbar_id = calloc((size_t)p->n_mbar + 1, sizeof *n->mbar_id);
+    if (!n->mbar_number || !n->mbar_id)
+        return false;
+    for (uint32_t k = 0; k < p->n_root; k++) {
+        const sett__root *r = &p->root[k];
+        if (r->space == SETT__SHARED && t->op[r->op].code == SETT__SMEM && sett__attr(t->arg, &t->op[r->op], SETT__AT_SMEM_MBARRIER))
+            for (uint32_t i = (r->offset - p->mbar_at) / 8; i < p->n_mbar && i < (r->offset - p->mbar_at + r->bytes) / 8; i++)
+                n->mbar_number[i] = 1;
+    }
+    for (uint32_t i = 0; i < p->n_mbar; i++)
+        if (n->mbar_number[i]) {
+            n->mbar_id[n->n_mbar] = i;
+            n->mbar_number[i] = (uint16_t)n->n_mbar++;
+        }
+    return true;
+}
+
 /* Agents of a block: of each role as many as the tape can have. */
 static void count_agents(near *n, const sett__program *p)
 {
@@ -24,10 +47,10 @@ static void count_agents(near *n, const sett__program *p)
         has[OF_WGMMA] |= code == SETT__WGMMA;
     }
     has[OF_BULK_WRITE] = has[OF_BULK_READ];
-    has[OF_MBARRIER] = p->n_mbar > 0;
+    has[OF_MBARRIER] = n->n_mbar > 0;
     for (int r = 0; r < ROLES; r++) {
         n->first[r] = has[r] ? (int32_t)n->per_block : -1;
-        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? p->n_mbar : n->warps;
+        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? n->n_mbar : n->warps;
     }
     n->agents = n->per_block * n->blocks;
     n->stride = (n->agents + 3) & ~3u;
@@ -54,9 +77,24 @@ static bool make_chunk(near *n, uint32_t k)
         n->chunk = to;
         n->cap_chunk = cap;
     }
+    access *a = n->spare;
+    if (a)
+        memcpy(&n->spare, a, sizeof n->spare);
+    else
+        a = malloc(CHUNK * sizeof *a);
     n->n_chunk = k >= n->n_chunk ? k + 1 : n->n_chunk;
     n->live++;
-    return (n->chunk[k] = calloc(CHUNK, sizeof **n->chunk));
+    return (n->chunk[k] = a);
+}
+
+void sett__chunk_drop(near *n, uint32_t k)
+{
+    access *a = n->chunk[k];
+    n->chunk[k] = NULL;
+    if (a) {
+        memcpy(a, &n->spare, sizeof n->spare);
+        n->spare = a;
+    }
 }
 
 uint32_t sett__access_new(near *n, const access *a)
@@ -124,12 +162,15 @@ void sett__mbar_clear(near *n, mbar *m)
 static void forget(near *n)
 {
     for (uint32_t k = 0; k < n->n_chunk; k++)
-        free(n->chunk[k]), n->chunk[k] = NULL;
+        sett__chunk_drop(n, k);
     for (uint32_t i = 0; i < n->warps * n->blocks; i++) {
         walker *x = &n->walker[i];
         sett__clocks_drop(n, x->known);
         sett__clocks_drop(n, x->more);
-        sett__clocks_drop(n, x->shot);
+        sett__clocks_drop(n, x->behind[0]);
+        sett__clocks_drop(n, x->behind[1]);
+        for (int k = 0; k <= SETT__GROUP; k++)
+            sett__clocks_drop(n, x->met[k]);
     }
     for (uint32_t r = 0; r < n->blocks; r++) {
         near_block *b = &n->block[r];
@@ -142,8 +183,7 @@ static void forget(near *n)
     }
     for (product *p; (p = n->product);) {
         n->product = p->next;
-        sett__clocks_drop(n, p->known);
-        free(p);
+        sett__product_free(n, p);
     }
     for (flight *f; (f = n->flight);) {
         n->flight = f->next;
@@ -168,8 +208,14 @@ void sett__near_free(near *n)
     }
     for (uint32_t r = 0; r < n->blocks; r++)
         free(n->block[r].mbar);
+    for (access *a; (a = n->spare);) {
+        memcpy(&n->spare, a, sizeof n->spare);
+        free(a);
+    }
     sett__shared_free(n);
     free(n->loop);
+    free(n->mbar_number);
+    free(n->mbar_id);
     free(n->chunk);
     free(n->walker);
     free(n->last);
@@ -184,14 +230,14 @@ static near *make(const sett__core *c)
         return NULL;
     n->warps = c->cta->n_warps;
     n->blocks = k->n;
-    n->n_mbar = c->program->n_mbar;
     n->cluster = k;
+    bool fine = count_mbarriers(n, c->program);
     count_agents(n, c->program);
     n->walker = calloc((size_t)n->warps * n->blocks, sizeof *n->walker);
     n->last = calloc(n->stride, sizeof *n->last);
-    bool fine = n->walker && n->last && find_loops(n, c->program) && n->agents < NO_AGENT;
+    fine = fine && n->walker && n->last && find_loops(n, c->program) && n->agents < NO_AGENT;
     for (uint32_t r = 0; r < n->blocks; r++)
-        fine &= (n->block[r].mbar = calloc((size_t)c->program->n_mbar + 1, sizeof(mbar))) != NULL;
+        fine &= (n->block[r].mbar = calloc((size_t)n->n_mbar + 1, sizeof(mbar))) != NULL;
     if (fine)
         return n;
     sett__near_free(n);
@@ -228,7 +274,11 @@ bool sett__near_begin(sett__core *c)
         return false;
     forget(n);
     n->time = 1; /* of what nobody knows yet; 0 is known to all */
-    memset(n->walker, 0, (size_t)n->warps * n->blocks * sizeof *n->walker);
+    for (uint32_t i = 0; i < n->warps * n->blocks; i++) {
+        walker *x = &n->walker[i];
+        memset(x, 0, offsetof(walker, told));
+        x->cp.n = x->bulk.n = 0;
+    }
     memset(n->last, 0, n->stride * sizeof *n->last);
     for (uint32_t r = 0; r < n->blocks; r++) {
         near_block *b = &n->block[r];

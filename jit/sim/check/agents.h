@@ -45,21 +45,24 @@ typedef struct commits {
     struct { uint32_t lanes, last; } of[GROUPS]; /* last: the time of the last access that may be in it */
 } commits;
 typedef struct walker { /* a warp */
-    clocks *known;
+    clocks *known; /* several warps may share it */
     clocks *more; /* what the lanes of more_lanes know besides, until the lanes meet; NULL: nothing */
-    clocks *shot; /* what a copy takes along: known, as long as it does not change */
+    clocks *behind[2]; /* what a fence lies behind: any fence; one of more than the block. Relaxed arrivals tell of it. NULL: none was */
+    clocks *met[SETT__GROUP + 1]; /* of the first of a group: what each of them knew at the last product, and what all of them did */
+    clocks **told_to;             /* the last arrival: where, when it was done, of which lanes */
+    uint32_t told_at, told_lanes;
     uint32_t more_lanes, meets, waited; /* waited: 1 + the operation by which it learned last; 0: none */
+    uint32_t tells, products, products_committed;
+    /* Rings: of what the counts say. */
     struct { uint32_t time, op; } told[8]; /* when it told others of what it had done, and by which operation: the last times */
-    uint32_t tells;
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
-    uint32_t products, products_committed;
 } walker;
 /* What all warps of a group knew when each of them issued a product. */
 typedef struct product {
     struct product *next;
-    uint32_t group, nth, begun, ended; /* group: its first warp's agent */
-    clocks *known;
+    uint32_t group, nth, ended; /* group: its first warp, in near->walker */
+    clocks *shot[SETT__GROUP], *known; /* known: what all four of them knew; NULL: nobody has asked yet */
 } product;
 typedef struct mbar {
     clocks *coming[2], *ended[2]; /* from threads of the block, and copies; from threads of peers. NULL: nobody has come */
@@ -97,9 +100,11 @@ typedef struct near {
     clocks *free;
     product *product;
     flight *flight;
-    access **chunk;              /* accesses, by time; NULL: nothing knows of them any more */
+    access **chunk, *spare;      /* accesses, by time; NULL: nothing knows of them any more. spare: chunks, by the first word */
     uint32_t n_chunk, cap_chunk, live;
     struct readers *readers;     /* shared_cells.h */
+    uint16_t *mbar_number;       /* of each of a block's table: which of those it is that lie in roots of mbarriers */
+    uint32_t *mbar_id;           /* the other way */
     uint32_t *loop;              /* of each operation: in code, 1 + the FOR around it; 0: none */
     bool global_fences, full;    /* full: out of memory */
 } near;
@@ -136,9 +141,11 @@ bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clo
 bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op);
 bool sett__acquire_weak(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op); /* from whom its scope does not include */
 bool sett__lanes_meet(near *, sett__core *, const sett__warp *);
+bool sett__warps_meet(near *, sett__core *, sett__cta *, uint32_t warps, const clocks *from);
 bool sett__fence_async(near *, sett__core *, const sett__warp *, uint32_t lanes);
 clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane); /* what a lane knows now */
-void sett__known_changed(near *, walker *);
+bool sett__clocks_own(near *, clocks **); /* nobody else has it from now on; false: out of memory */
+clocks *sett__product_known(near *, product *); /* NULL: out of memory */
 
 /* ---- agents.c: clusters, and who is who ------------------------------------------------------------------------------ */
 near *sett__near(sett__core *); /* of c->cta; NULL: out of memory */
@@ -161,10 +168,12 @@ void sett__agent_is(const near *, uint32_t agent, uint32_t *role, uint32_t *rank
 void sett__mbar_clear(near *, mbar *);
 uint32_t sett__access_new(near *, const access *); /* its time; 0: out of memory */
 uint32_t sett__round_of(const near *, const sett__core *, const sett__warp *, uint32_t op, int lane);
+void sett__chunk_drop(near *, uint32_t chunk); /* NULL ones too */
 access *sett__access_at(const near *, uint32_t time);
 bool sett__no_memory(sett__core *, const sett__warp *, uint32_t op);
 
 /* ---- edges.c: what orders accesses ----------------------------------------------------------------------------------- */
+void sett__product_free(near *, product *);
 bool sett__near_sync(sett__core *, near *, const sett__sync *);
 
 /* ---- shared_cells.c, shared.c: cells of shared memory ------------------------------------------------------------------ */

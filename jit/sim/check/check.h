@@ -13,6 +13,6 @@ void sett__costs_end(const sett__program *, const sett__sim_launch *);
 extern const sett__follow sett__check_follow; /* follow.c: of a program that is checked: what nobody has written, until it is used */
 
 struct sett__checker;
-void sett__checker_free(struct sett__checker *); /* of a launch that has ended; NULL is ignored */
+void sett__checker_end(const sett__program *, const sett__sim_launch *); /* of a launch that has ended */
 
 #endif

@@ -109,11 +109,40 @@ void sett__floors(const near *n, clocks *k)
 }
 
 /* ---- a warp --------------------------------------------------------------------------------------------------------- */
-void sett__known_changed(near *n, walker *x)
+bool sett__clocks_own(near *n, clocks **k)
 {
-    sett__clocks_drop(n, x->shot);
-    x->shot = NULL;
-    x->known->has_floors = false;
+    if ((*k)->refs > 1) {
+        clocks *own = sett__clocks_new(n, *k);
+        if (!own)
+            return false;
+        sett__clocks_drop(n, *k);
+        *k = own;
+    }
+    (*k)->has_floors = false;
+    return true;
+}
+
+/* Products that follow each other mostly know the same. */
+clocks *sett__product_known(near *n, product *p)
+{
+    clocks **met = n->walker[p->group].met;
+    if (p->known)
+        return p->known;
+    if (memcmp(met, p->shot, sizeof p->shot)) {
+        clocks *k = sett__clocks_new(n, p->shot[0]);
+        for (int i = 1; i < SETT__GROUP && k; i++)
+            sett__clocks_meet(n, k, p->shot[i]);
+        for (int i = 0; i <= SETT__GROUP; i++) {
+            sett__clocks_drop(n, met[i]);
+            met[i] = i < SETT__GROUP ? p->shot[i] : k;
+            if (met[i] && i < SETT__GROUP)
+                met[i]->refs++;
+        }
+    }
+    p->known = met[SETT__GROUP];
+    if (p->known)
+        p->known->refs++;
+    return p->known;
 }
 
 clocks *sett__known_by(near *n, sett__core *c, const sett__warp *w, uint32_t lane)
@@ -171,8 +200,16 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
     walker *x = sett__walker(n, c, w);
     uint32_t own[ROLES];
     const uint32_t n_own = own_agents(n, c, w, own);
-    if (!*to && !(*to = sett__clocks_new(n, NULL)))
+    const bool fresh = !*to;
+    if (fresh && !(*to = sett__clocks_new(n, NULL)))
         return false;
+    if (!fresh && x->told_to == to && x->told_at == n->time && !relaxed && !x->more) { /* another lane, at the same instruction */
+        x->told_lanes |= lanes;
+        for (int clock = BEFORE; clock < CLOCKS; clock++)
+            add_own(n, *to, x->known, w, x->told_lanes, own, n_own, clock);
+        x->told_at = ++n->time;
+        return true;
+    }
     for (int which = 0; which < 2; which++) {
         clocks *from = which ? x->more : x->known;
         if (!from || (which && !(x->more_lanes & lanes)))
@@ -182,7 +219,9 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
             add_own(n, *to, from, w, lanes, own, n_own, clock);
     }
     (*to)->has_floors = false;
-    n->time++;
+    x->told_to = relaxed ? NULL : to;
+    x->told_at = ++n->time;
+    x->told_lanes = lanes;
     return true;
 }
 
@@ -196,11 +235,15 @@ static bool acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes,
         if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
             return false;
         x->more_lanes = lanes == w->live ? x->more_lanes : x->more_lanes | lanes;
+        if (!sett__clocks_own(n, &x->more))
+            return false;
         learn(n, x->more, from);
     }
-    if (lanes == w->live)
-        learn(n, x->known, from);
-    sett__known_changed(n, x);
+    if (lanes != w->live)
+        return true;
+    if (!sett__clocks_own(n, &x->known))
+        return false;
+    learn(n, x->known, from);
     return true;
 }
 
@@ -220,6 +263,8 @@ bool sett__lanes_meet(near *n, sett__core *c, const sett__warp *w)
     walker *x = sett__walker(n, c, w);
     uint32_t own[ROLES];
     const uint32_t n_own = own_agents(n, c, w, own);
+    if (!sett__clocks_own(n, &x->known))
+        return false;
     if (x->more)
         sett__clocks_join(n, x->known, x->more);
     for (int clock = 0; clock < CLOCKS; clock++)
@@ -229,7 +274,6 @@ bool sett__lanes_meet(near *n, sett__core *c, const sett__warp *w)
     x->more_lanes = 0;
     x->meets++;
     n->time++;
-    sett__known_changed(n, x);
     return true;
 }
 
@@ -263,10 +307,60 @@ bool sett__fence_async(near *n, sett__core *c, const sett__warp *w, uint32_t lan
             return false;
         x->more_lanes |= lanes;
     }
-    if (x->more)
+    if (x->more) {
+        if (!sett__clocks_own(n, &x->more))
+            return false;
         fence(n, x->more, w, lanes, own, n_own);
-    if (lanes == w->live)
-        fence(n, x->known, w, lanes, own, n_own);
-    sett__known_changed(n, x);
+    }
+    if (lanes != w->live)
+        return true;
+    if (!sett__clocks_own(n, &x->known))
+        return false;
+    fence(n, x->known, w, lanes, own, n_own);
+    return true;
+}
+
+/* All of these warps meet, with who has told `from` (NULL: nobody): from now on they know the same. */
+bool sett__warps_meet(near *n, sett__core *c, sett__cta *b, uint32_t warps, const clocks *from)
+{
+    uint32_t own[ROLES];
+    const clocks *last = NULL;
+    clocks *all = NULL;
+    for (uint32_t m = warps; m; m &= m - 1) {
+        const sett__warp *w = &b->warp[__builtin_ctz(m)];
+        walker *x = sett__walker(n, c, w);
+        if (!all && !(all = sett__clocks_new(n, x->known)))
+            return false;
+        if (last && x->known != last)
+            sett__clocks_join(n, all, x->known);
+        last = x->known;
+        if (x->more)
+            sett__clocks_join(n, all, x->more);
+    }
+    if (from)
+        sett__clocks_join(n, all, from);
+    n->time++;
+    for (uint32_t m = warps; m; m &= m - 1) {
+        const sett__warp *w = &b->warp[__builtin_ctz(m)];
+        walker *x = sett__walker(n, c, w);
+        const uint32_t n_own = own_agents(n, c, w, own);
+        for (int clock = 0; clock < CLOCKS; clock++) {
+            add_own(n, all, x->known, w, w->live, own, n_own, clock);
+            if (x->more)
+                add_own(n, all, x->more, w, w->live, own, n_own, clock);
+        }
+        sett__clocks_drop(n, x->more);
+        x->more = NULL;
+        x->more_lanes = 0;
+        x->meets++;
+    }
+    all->has_floors = false;
+    for (uint32_t m = warps; m; m &= m - 1) {
+        walker *x = sett__walker(n, c, &b->warp[__builtin_ctz(m)]);
+        sett__clocks_drop(n, x->known);
+        x->known = all;
+        all->refs++;
+    }
+    sett__clocks_drop(n, all);
     return true;
 }

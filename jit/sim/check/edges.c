@@ -9,23 +9,19 @@ enum { RELAXED = 1, NEAR_SCOPE = 0 }; /* sett__cluster_word, sett__near_word */
 static bool barrier_arrive(near *n, sett__core *c, const sett__sync *s)
 {
     near_block *b = &n->block[c->cta->rank];
-    b->waiting[s->id] |= s->n ? 1u << s->warp->index : 0;
-    if (s->n)
-        sett__walker(n, c, s->warp)->waited = s->op + 1;
-    return sett__release(n, c, s->warp, s->lanes, &b->barrier[s->id], false);
+    if (!s->n)
+        return sett__release(n, c, s->warp, s->lanes, &b->barrier[s->id], false);
+    b->waiting[s->id] |= 1u << s->warp->index;
+    sett__walker(n, c, s->warp)->waited = s->op + 1;
+    return true;
 }
 
 static bool barrier_met(near *n, sett__core *c, const sett__sync *s)
 {
     near_block *b = &n->block[s->of->rank];
     sett__cta *was = c->cta;
-    bool fine = true;
     sett__cta_turn_to(c, s->of);
-    for (uint32_t m = b->waiting[s->id]; m && fine; m &= m - 1) {
-        const sett__warp *w = &s->of->warp[__builtin_ctz(m)];
-        const uint32_t op = sett__walker(n, c, w)->waited - 1;
-        fine = sett__acquire(n, c, w, w->live, b->barrier[s->id], op) && sett__lanes_meet(n, c, w);
-    }
+    const bool fine = !b->waiting[s->id] || sett__warps_meet(n, c, s->of, b->waiting[s->id], b->barrier[s->id]);
     sett__cta_turn_to(c, was);
     sett__clocks_drop(n, b->barrier[s->id]);
     b->barrier[s->id] = NULL;
@@ -36,7 +32,7 @@ static bool barrier_met(near *n, sett__core *c, const sett__sync *s)
 /* ---- mbarriers: what arrives at one is known to who waits for the phase, and for later ones ------------------------------ */
 static mbar *mbar_of(near *n, const sett__sync *s)
 {
-    return &n->block[s->of->rank].mbar[s->id];
+    return &n->block[s->of->rank].mbar[n->mbar_number[s->id]];
 }
 
 static bool mbar_init(near *n, sett__core *c, const sett__sync *s)
@@ -79,6 +75,24 @@ static bool copies_arrive(near *n, sett__core *c, const sett__sync *s)
     return true;
 }
 
+/* A release, or, if it is relaxed, what a fence lies behind that includes who waits. */
+static bool tell(near *n, sett__core *c, const sett__sync *s, clocks **to, bool relaxed, bool far)
+{
+    const clocks *behind = sett__walker(n, c, s->warp)->behind[far];
+    if (!sett__release(n, c, s->warp, s->lanes, to, relaxed))
+        return false;
+    if (relaxed && behind)
+        sett__clocks_join(n, *to, behind);
+    return true;
+}
+
+static bool memory_fence(near *n, sett__core *c, const sett__sync *s)
+{
+    walker *x = sett__walker(n, c, s->warp);
+    const bool far = sett__attr(c->program->given->arg, &c->program->given->op[s->op], SETT__AT_FENCE_SCOPE) != SETT_SCOPE_CTA;
+    return sett__release(n, c, s->warp, s->lanes, &x->behind[0], false) && (!far || sett__release(n, c, s->warp, s->lanes, &x->behind[1], false));
+}
+
 /* Scopes: an arrival at a peer's that releases for the block alone tells the peer nothing. */
 static bool mbar_arrive(near *n, sett__core *c, const sett__sync *s)
 {
@@ -89,7 +103,7 @@ static bool mbar_arrive(near *n, sett__core *c, const sett__sync *s)
         (far && sett__attr(arg, o, arrives ? SETT__AT_ARRIVE_SCOPE : SETT__AT_EXPECT_SCOPE) == NEAR_SCOPE);
     if (s->event)
         return n->first[OF_CP_ASYNC] < 0 || copies_arrive(n, c, s);
-    return mbar_used(n, c, s) && sett__release(n, c, s->warp, s->lanes, &mbar_of(n, s)->coming[far], relaxed);
+    return mbar_used(n, c, s) && tell(n, c, s, &mbar_of(n, s)->coming[far], relaxed, far);
 }
 
 /* Bytes have come: the copy's accesses are done, to who waits. */
@@ -101,7 +115,7 @@ static bool mbar_complete(near *n, const sett__sync *s)
         return true;
     if (!m->coming[0] && !(m->coming[0] = sett__clocks_new(n, NULL)))
         return false;
-    const uint32_t a = sett__agent(n, OF_MBARRIER, s->of->rank, s->id), time = f->time[s->of->rank];
+    const uint32_t a = sett__agent(n, OF_MBARRIER, s->of->rank, n->mbar_number[s->id]), time = f->time[s->of->rank];
     for (int clock = 0; clock < CLOCKS; clock++) {
         uint32_t *base = &sett__base(n, m->coming[0], clock)[a];
         *base = *base > time ? *base : time;
@@ -154,9 +168,13 @@ static uint32_t done_until(const near *n, const commits *x, int lane, int64_t pe
 static bool group_done(near *n, sett__core *c, const sett__sync *s, uint32_t role, const commits *x)
 {
     walker *w = sett__walker(n, c, s->warp);
-    const uint32_t a = n->first[role] < 0 ? 0 : sett__agent(n, role, c->cta->rank, s->warp->index);
+    const uint32_t a = sett__agent(n, role, c->cta->rank, s->warp->index);
     w->waited = s->op + 1;
-    for (uint32_t m = n->first[role] < 0 ? 0 : s->lanes, same; m; m &= ~same) {
+    if (n->first[role] < 0)
+        return true;
+    if (!sett__clocks_own(n, &w->known) || (w->more && !sett__clocks_own(n, &w->more)))
+        return false;
+    for (uint32_t m = s->lanes, same; m; m &= ~same) {
         const uint32_t until = done_until(n, x, __builtin_ctz(m), s->n);
         same = m & -m;
         for (uint32_t l = m & (m - 1); l; l &= l - 1)
@@ -173,7 +191,6 @@ static bool group_done(near *n, sett__core *c, const sett__sync *s, uint32_t rol
                 *top = *top > until ? *top : until;
             }
     }
-    sett__known_changed(n, w);
     return true;
 }
 
@@ -193,6 +210,8 @@ static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
     x->waited = s->op + 1;
     if (n->first[OF_WGMMA] < 0 || x->products_committed <= left)
         return true;
+    if (!sett__clocks_own(n, &x->known) || (x->more && !sett__clocks_own(n, &x->more)))
+        return false;
     const uint32_t products = x->group[(x->products_committed - 1 - left) % 16];
     for (uint32_t w = first; w < first + SETT__GROUP && products; w++) {
         const uint32_t a = sett__agent(n, OF_WGMMA, c->cta->rank, w), time = n->walker[c->cta->rank * n->warps + w].product[(products - 1) % PRODUCTS];
@@ -204,7 +223,6 @@ static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
                     *base = time;
             }
     }
-    sett__known_changed(n, x);
     return true;
 }
 
@@ -214,31 +232,35 @@ static uint32_t access_of(near *n, const sett__sync *s, uint32_t agent, uint32_t
     return sett__access_new(n, &(access){.op = s->op, .lanes = s->lanes, .agent = (uint16_t)agent, .proxy = SETT__ASYNC_PROXY, .round = round});
 }
 
-/* What all four warps know: of those that have begun it. */
 static bool product_begins(near *n, sett__core *c, const sett__sync *s, flight *f)
 {
-    const uint32_t group = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index / SETT__GROUP * SETT__GROUP);
+    const uint32_t group = c->cta->rank * n->warps + s->warp->index / SETT__GROUP * SETT__GROUP;
     walker *x = sett__walker(n, c, s->warp);
     product *p = n->product;
     while (p && (p->group != group || p->nth != s->event->nth))
         p = p->next;
     if (!p) {
-        if (!(p = calloc(1, sizeof *p)) || !(p->known = sett__clocks_new(n, x->known))) {
-            free(p);
+        if (!(p = calloc(1, sizeof *p)))
             return false;
-        }
         p->group = group;
         p->nth = s->event->nth;
         p->next = n->product;
         n->product = p;
-    } else {
-        sett__clocks_meet(n, p->known, x->known);
     }
-    p->begun++;
     f->product = p;
     f->time[0] = access_of(n, s, sett__agent(n, OF_WGMMA, c->cta->rank, s->warp->index), sett__round_of(n, c, s->warp, s->op, 0));
     x->product[x->products++ % PRODUCTS] = f->time[0];
+    p->shot[s->warp->index % SETT__GROUP] = x->known;
+    x->known->refs++;
     return f->time[0];
+}
+
+void sett__product_free(near *n, product *p)
+{
+    for (int k = 0; k < SETT__GROUP; k++)
+        sett__clocks_drop(n, p->shot[k]);
+    sett__clocks_drop(n, p->known);
+    free(p);
 }
 
 static void product_ends(near *n, product *p)
@@ -249,14 +271,12 @@ static void product_ends(near *n, product *p)
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    sett__clocks_drop(n, p->known);
-    free(p);
+    sett__product_free(n, p);
 }
 
 static bool event_begins(near *n, sett__core *c, const sett__sync *s)
 {
     sett__event *e = s->event;
-    walker *x = sett__walker(n, c, s->warp);
     flight *f = calloc(1, sizeof *f);
     if (!f)
         return false;
@@ -271,20 +291,16 @@ static bool event_begins(near *n, sett__core *c, const sett__sync *s)
         return true;
     if (e->kind == SETT__EVENT_WGMMA)
         return product_begins(n, c, s, f);
-    if (x->more) {
-        f->known = sett__clocks_new(n, sett__known_by(n, c, s->warp, (uint32_t)e->lane));
-    } else {
-        f->known = x->shot ? x->shot : (x->shot = sett__clocks_new(n, x->known));
-        f->known ? f->known->refs++ : 0u;
-    }
+    f->known = sett__known_by(n, c, s->warp, (uint32_t)e->lane);
+    f->known->refs++;
     const uint32_t round = sett__round_of(n, c, s->warp, s->op, e->lane);
-    bool fine = f->known;
+    bool fine = true;
     if (e->kind == SETT__EVENT_STORE)
         for (int k = 0; k < 2 && fine; k++)
             fine = (f->time[k] = access_of(n, s, sett__agent(n, k ? OF_BULK_WRITE : OF_BULK_READ, c->cta->rank, s->warp->index), round));
     for (uint32_t r = 0; r < n->blocks && fine; r++)
         if (e->kind == SETT__EVENT_LOAD && e->ranks >> r & 1)
-            fine = (f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, e->mbar), round));
+            fine = (f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, n->mbar_number[e->mbar]), round));
     return fine;
 }
 
@@ -308,7 +324,7 @@ static bool event_ends(near *n, const sett__sync *s)
 static bool cluster_arrive(near *n, sett__core *c, const sett__sync *s)
 {
     const sett__op *o = &c->program->given->op[s->op];
-    return sett__release(n, c, s->warp, s->lanes, &n->coming, sett__attr(c->program->given->arg, o, SETT__AT_CLARRIVE_ORDER) == RELAXED);
+    return tell(n, c, s, &n->coming, sett__attr(c->program->given->arg, o, SETT__AT_CLARRIVE_ORDER) == RELAXED, true);
 }
 
 static bool cluster_met(near *n)
@@ -360,6 +376,7 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
         n->global_fences |= s->n == GLOBAL;
         fine = s->n > SHARED || sett__fence_async(n, c, s->warp, s->lanes);
         break;
+    case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;
     case SETT__BLOCK_ENDS: fine = sett__shared_left(c, n, s->of); break;
     default: break;
     }

@@ -264,6 +264,10 @@ static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
 {
     const int first = __builtin_ctz(left);
     uint32_t lanes = 1u << first;
+    if (a->row && left == UINT32_MAX) {
+        *p = (span){.from = (uint32_t)a->at[0], .to = (uint32_t)a->at[0] + a->bytes * WARP, .each = a->bytes};
+        return left;
+    }
     int l = first + 1;
     while (l < WARP && left >> l & 1 && a->at[l] == a->at[l - 1] + a->bytes)
         lanes |= 1u << l++;
@@ -353,7 +357,9 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
     a->how = e->how, a->proxy = e->proxy;
     if (e->how & SETT__WRITE)
         a->boxed = e->boxed, a->bits = e->bits;
-    clocks *k = multiplies ? f->product->known : f ? f->known : sett__known_by(n, c, e->warp, (uint32_t)e->lane);
+    clocks *k = multiplies ? sett__product_known(n, f->product) : f ? f->known : sett__known_by(n, c, e->warp, (uint32_t)e->lane);
+    if (!k)
+        return sett__no_memory(c, e->warp, e->op);
     if (!k->has_floors)
         sett__floors(n, k);
     x.known = k;
@@ -369,7 +375,7 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
 static bool left_behind(actor *x, uint32_t time, uint32_t lane, uint32_t at)
 {
     uint32_t role, rank, index;
-    if (!time || time == x->seen)
+    if (time <= x->known->floor[0] || time == x->seen)
         return true;
     x->seen = time;
     const access *a = sett__access_at(x->n, time);
@@ -385,6 +391,8 @@ bool sett__shared_left(sett__core *c, near *n, const sett__cta *b)
 {
     struct cells *s = n->block[b->rank].cells;
     clocks *all = NULL;
+    if (n->blocks == 1 && n->first[OF_BULK_READ] < 0 && n->first[OF_MBARRIER] < 0)
+        return true;
     bool fine = true;
     for (uint32_t w = 0; w < n->warps; w++) {
         const walker *x = &n->walker[b->rank * n->warps + w];
@@ -394,6 +402,7 @@ bool sett__shared_left(sett__core *c, near *n, const sett__cta *b)
         if (x->more)
             sett__clocks_join(n, all, x->more);
     }
+    sett__floors(n, all);
     actor x = {.n = n, .c = c, .known = all, .where = n->block[b->rank].cta, .op = SETT__NONE};
     for (uint32_t k = 0; k < s->n_row && fine; k++)
         for (uint32_t i = s->row[k].at, end = i ? i + (ROW >> s->row[k].lg) : 0; i < end && fine; i++) {

@@ -146,7 +146,7 @@ void sett__sweep(near *n)
         n->live = 0;
         for (uint32_t k = 0; k < n->n_chunk; k++) {
             if (!chunk[k] && k + 1 < n->n_chunk)
-                free(n->chunk[k]), n->chunk[k] = NULL;
+                sett__chunk_drop(n, k);
             n->live += n->chunk[k] != NULL;
         }
         n->swept = n->live;

@@ -29,7 +29,7 @@ void sett__put_agent(const sett__core *c, const near *n, uint32_t agent, uint32_
     const sett__cta *b = n->cluster->cta[rank];
     sett__putf(to, "block (%u,%u,%u)", b->at[0], b->at[1], b->at[2]);
     if (role == OF_MBARRIER) {
-        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * index);
+        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * n->mbar_id[index]);
         return;
     }
     sett__putf(to, " warp %u", index);
@@ -115,7 +115,7 @@ static void put_path(const actor *x, uint32_t old, const access *a, sett__sink *
 
 /* ---- what is missing ---------------------------------------------------------------------------------------------------- */
 /* What the older one's end is, to who waits for it. */
-static void put_fix(const actor *x, const access *old, sett__sink *to)
+static void put_fix(const actor *x, uint32_t time, const access *old, sett__sink *to)
 {
     static const char *const done[ROLES] = {
         [OF_CP_ASYNC] = "sett_cp_async_wait by the thread that copies, then a barrier",
@@ -127,7 +127,9 @@ static void put_fix(const actor *x, const access *old, sett__sink *to)
     uint32_t role, rank, index, self_role, self_rank, self_index;
     sett__agent_is(x->n, old->agent, &role, &rank, &index);
     sett__agent_is(x->n, x->agent, &self_role, &self_rank, &self_index);
-    if (done[role])
+    if (done[self_role] && (self_role == OF_CP_ASYNC || time > x->began)) /* it came when this was under way */
+        sett__put(to, done[self_role]);
+    else if (done[role])
         sett__put(to, done[role]);
     else if (old->agent == x->self && x->agent == x->self)
         sett__put(to, "sett_sync_warp(b) between the two");
@@ -147,7 +149,7 @@ static const char *const why[] = {
     [SETT_CHECK_LIFETIME] = "the block ended without waiting for it",
 };
 
-static void put_end(const actor *x, uint8_t kind, const access *old, sett__sink *to)
+static void put_end(const actor *x, uint8_t kind, uint32_t time, const access *old, sett__sink *to)
 {
     sett__put(to, "\n  fix    ");
     if (kind == SETT_CHECK_PROXY_FENCE || kind == SETT_CHECK_PROXY_FENCE_SIDE)
@@ -159,7 +161,7 @@ static void put_end(const actor *x, uint8_t kind, const access *old, sett__sink 
     else if (kind == SETT_CHECK_LIFETIME)
         sett__put(to, "a wait for it, or sett_cluster_sync(b), at the end of the kernel");
     else
-        put_fix(x, old, to);
+        put_fix(x, time, old, to);
 }
 
 /* Told before? Most conflicts come again and again. */
@@ -201,7 +203,7 @@ bool sett__tell_conflict(actor *x, uint8_t kind, uint32_t old, uint32_t old_lane
     put_line(c, x->n, a.op, a.how, a.agent, old_lane < WARP ? 1u << old_lane : a.lanes, a.round, &to);
     if (!alone)
         put_path(x, old, &a, &to, &f);
-    put_end(x, kind, &a, &to);
+    put_end(x, kind, old, &a, &to);
     if (alloc != SETT__NONE)
         sett__finding_site(&f, alloc, SETT_CHECK_ROLE_ALLOC);
     sett__report(c, &f, "%s", words);

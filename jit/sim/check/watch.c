@@ -12,10 +12,13 @@ sett__checker *sett__checker_of(sett__core *c)
     return k->checker;
 }
 
-void sett__checker_free(struct sett__checker *k)
+void sett__checker_end(const sett__program *p, const sett__sim_launch *l)
 {
+    sett__checker *k = l->check->checker;
+    l->check->checker = NULL;
     if (!k)
         return;
+    l->check->after = k->global ? sett__global_end(k->global, p, l) : NULL;
     for (near *n; (n = k->near);) {
         k->near = n->next;
         sett__near_free(n);

@@ -386,8 +386,7 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
         sett__costs_end(p, l);
     pthread_mutex_destroy(&run.lock);
     if (l->check) {
-        sett__checker_free(l->check->checker);
-        l->check->checker = NULL;
+        sett__checker_end(p, l);
     }
     errno = saved;
     return run.status;

@@ -127,12 +127,12 @@ bool sett__allocations_around(sett__allocations *all, const void *p, sett__exten
 }
 
 /* ---- what nobody has written ------------------------------------------------------------------------------ */
+enum { FEW = 64 << 10  };
 /* A NaN as f32, f64, f16 and bf16, of the word's place: 12 bits are the same everywhere, and tell quickly. */
-enum { MARK = 0xffa, MARK_LG = 20 };
 static uint32_t mark_at(size_t byte)
 {
     const uint32_t x = (uint32_t)(byte / 4) * 0x9e3779b1u;
-    return (uint32_t)MARK << MARK_LG | (x ^ x >> 15) >> (32 - MARK_LG);
+    return (uint32_t)SETT__MARK << SETT__MARK_LG | (x ^ x >> 15) >> (32 - SETT__MARK_LG);
 }
 
 void sett__allocation_mark(const sett__allocations *all, void *p, size_t bytes)
@@ -150,12 +150,12 @@ static uint32_t word_at(const unsigned char *p)
     return x;
 }
 
-/* A value that somebody has written may be that of one word by chance, and is not that of two beside each other. */
+/* A value that somebody has written may be that of one word by chance, once in 2^32, and is not that of two beside each other. */
 static bool is_marked(const sett__extent *in, size_t at)
 {
     const unsigned char *base = in->data;
     const bool before = at >= 4 && word_at(base + at - 4) == mark_at(at - 4), behind = at + 8 <= in->bytes && word_at(base + at + 4) == mark_at(at + 4);
-    return at + 4 <= in->bytes && word_at(base + at) == mark_at(at) && (before || behind || in->bytes < 8);
+    return at + 4 <= in->bytes && word_at(base + at) == mark_at(at) && (before || behind || in->bytes <= FEW);
 }
 
 int64_t sett__unwritten(sett__allocations *all, const void *p, size_t bytes)
@@ -164,11 +164,11 @@ int64_t sett__unwritten(sett__allocations *all, const void *p, size_t bytes)
     sett__extent in;
     bool freed, any = false, known = false;
     for (uintptr_t at = first; at + 4 <= end; at += 4)
-        any |= word_at((const void *)at) >> MARK_LG == MARK;
+        any |= word_at((const void *)at) >> SETT__MARK_LG == SETT__MARK;
     if (end & 3)
-        any |= word_at((const void *)(end & ~(uintptr_t)3)) >> MARK_LG == MARK;
+        any |= word_at((const void *)(end & ~(uintptr_t)3)) >> SETT__MARK_LG == SETT__MARK;
     for (uintptr_t at = first; any && at < end; at += 4) {
-        if (word_at((const void *)at) >> MARK_LG != MARK)
+        if (word_at((const void *)at) >> SETT__MARK_LG != SETT__MARK)
             continue;
         if (!known && !sett__allocations_around(all, (const void *)at, &in, &freed))
             return -1;

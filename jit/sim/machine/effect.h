@@ -12,7 +12,7 @@
 #include "cluster.h"
 
 enum { SETT__READ = 1, SETT__WRITE = 2, SETT__UPDATE = SETT__READ | SETT__WRITE }; /* UPDATE: an atomic */
-enum sett__through { SETT__GENERIC_PROXY, SETT__ASYNC_PROXY };
+enum sett__through { SETT__GENERIC_PROXY, SETT__ASYNC_PROXY, SETT__TENSORMAP_PROXY }; /* of the last: a copy READs a map in global memory; how 0: a thread acquires one */
 typedef struct sett__effect {
     /* who: a lane of a warp of c->cta; agent: what that lane began, and goes on by itself */
     const sett__warp *warp;

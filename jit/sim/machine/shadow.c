@@ -154,6 +154,30 @@ uint32_t sett__poison_read_at(sett__core *c, uint32_t op, uint32_t root, uint32_
     return op;
 }
 
+static uint32_t root_made_by(const sett__program *p, uint32_t op)
+{
+    for (uint32_t k = 0; k < p->n_root; k++)
+        if (p->root[k].op == op)
+            return k;
+    return SETT__NONE;
+}
+
+void sett__poison_copied(const sett__core *c, uint32_t op, uint32_t made, sett__cta *of, uint32_t at, const void *from, size_t bytes)
+{
+    sett__shadow *s = of->shadow;
+    sett__allocations *blocks = c->launch->blocks;
+    for (size_t done = 0; s && blocks && blocks->marks && done < bytes; done += PIECE) {
+        const int64_t next = sett__unwritten(blocks, (const unsigned char *)from + done, bytes - done);
+        if (next < 0 || (!s->first && !(s->first = calloc((size_t)c->program->given->n_op + 1, sizeof *s->first))))
+            return;
+        done += (size_t)next;
+        if (!s->first[op].root)
+            s->first[op].root = root_made_by(c->program, made) + 1;
+        sett__shadow_put(s, at + (uint32_t)done, bytes - done < PIECE ? bytes - done : PIECE, true);
+        sett__shadow_from(s, at + (uint32_t)done, 1, op);
+    }
+}
+
 void sett__shadow_from(sett__shadow *s, uint32_t at, uint32_t bytes, uint32_t read)
 {
     const size_t n = s->bytes / PIECE + 1;

@@ -40,6 +40,9 @@ uint32_t sett__shadow_bits(const sett__shadow *, uint32_t at, uint32_t bytes); /
 /* Operation `op` has read poison from byte `at` of a root (SETT__NONE: of the window). Gives what is to be kept as the read: op, or,
  * where a store passed poison on that was read before, that read. */
 uint32_t sett__poison_read_at(sett__core *, uint32_t op, uint32_t root, uint32_t at);
+/* A copy has read bytes `from` global memory, and written them to block `of` at byte `at` of its window: what nobody had written is poison
+ * there. made: the operation that makes where they come from. */
+void sett__poison_copied(const sett__core *, uint32_t op, uint32_t made, sett__cta *of, uint32_t at, const void *from, size_t bytes);
 void sett__shadow_from(sett__shadow *, uint32_t at, uint32_t bytes, uint32_t read); /* poison that `read` has read is stored there */
 /* The words of a place in a warp's frame: lanes, and who read. */
 static inline size_t sett__shadow_word(const sett__shadow *s, const sett__warp *w, uint32_t offset)
