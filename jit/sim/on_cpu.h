@@ -23,6 +23,7 @@ bool sett__allocations_around(sett__allocations *, const void *, sett__extent *,
 sett_status sett__allocations_check(
     sett__allocations *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
 sett_status sett__allocations_alive(sett__allocations *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
+enum { SETT__MARK = 0xffa, SETT__MARK_LG = 20 }; /* the upper bits of a word that nobody has written */
 /* Of a block that was just made, if `marks`: each word gets a value that nobody writes by chance. */
 void sett__allocation_mark(const sett__allocations *, void *, size_t bytes);
 /* The first of these bytes that still holds such a value, -1: none does. The kernel may read them. */
