@@ -55,6 +55,8 @@ typedef struct sett_compile_options {
                            * a process gave. Then a process finds the kernel in a pack or folder, as another
                            * recorded it with the same build of the body, without recording it: docs/cache.md,
                            * "Aliases". Not part of the key */
+    sett_checks checks;   /* for the CPU: launches are checked (check.h). A kernel that is checked has a key
+                           * of its own. Other targets check nothing */
 } sett_compile_options;
 /* Calls the body on this thread, which records it, then looks for its key: in memory, on disk, on the remote;
  * compiles on a miss. The caller releases *kernel, which is NULL on failure. A kernel that was found keeps

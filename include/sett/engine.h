@@ -56,7 +56,7 @@ typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_to
 /* ERROR: something is lost. WARNING: the work goes on, slower or without what was asked for. INFO: what was
  * found.
  * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compile", "compiler" (the
- * plug-in), "assembler", "cuda", "memory" or "dump" ($SETT_DUMP). The strings live until the function
+ * plug-in), "assembler", "cuda", "memory", "check" (findings) or "dump" ($SETT_DUMP). The strings live until the function
  * returns. Any thread may call it, several at once; it must not call sett. At most ten warnings and errors of
  * one kind are logged in a minute. sett_stats.log_drops counts the rest, and the next one that is logged ends
  * in "(N more like it)". */
@@ -89,7 +89,7 @@ typedef struct sett_engine_options {
     sett_log_fn log;
     /* Gets what sett_printf prints on the CPU engine. NULL: the process's stdout. */
     sett_print_fn print;
-    void *user;             /* for log, print and cpu_poll */
+    void *user;             /* for log, print, cpu_poll and finding */
     /* Limit of one run of ptxas, which is then killed (SETT_E_ASSEMBLE). 0: $SETT_JIT_TIMEOUT_MS, else two
      * minutes. An assembler in process cannot be stopped. */
     int compile_timeout_ms;
@@ -165,6 +165,14 @@ typedef struct sett_engine_options {
      * count. It costs a recording for each such compile, microseconds to milliseconds in place of some 30 ns,
      * and the memory of a tape for each body with its user bytes. Also set by $SETT_VERIFY_USER=1. */
     bool verify_user;
+    /* Which findings of the checker the engine's CPU kernels look for, where their compile does not say
+     * (check.h). DEFAULT: $SETT_CHECK, else none. Where there are some, the CPU is the default device, unless
+     * $SETT_DEVICE says otherwise. $SETT_CHECK_JSON and $SETT_CHECK_SARIF name files that hold all findings
+     * of the process so far: they are replaced when an engine is opened, before a launch that found something
+     * new returns, and when an engine is closed; %p in them is the process's number. $SETT_CHECK_SUPPRESS
+     * names a file with findings that are known (docs/checking.md). */
+    sett_checks checks;
+    sett_finding_fn finding; /* gets each finding, with .user; NULL: .log does, else stderr */
 } sett_engine_options;
 
 /* Opens an engine. That there is no driver, assembler, compiler or writable cache is no error here: the calls
@@ -172,7 +180,8 @@ typedef struct sett_engine_options {
  * variable $SETT_... of the environment is none of the words or numbers that it may be: the text names
  * variable, value and what is legal. Paths and addresses are no such variables: those of the cache are
  * reported by the log, or by .cache_required.
- * SETT_E_NO_DEVICE: $SETT_DEVICE names a GPU that is not here. SETT_E_IO: only by .cache_required.
+ * SETT_E_NO_DEVICE: $SETT_DEVICE names a GPU that is not here. SETT_E_IO: by .cache_required, or a file that
+ * $SETT_CHECK_JSON, $SETT_CHECK_SARIF or $SETT_CHECK_SUPPRESS names.
  * SETT_E_MEMORY. */
 SETT_API sett_status sett_engine_open(sett_engine **, const sett_engine_options *or_null,
     sett_error *or_null2);

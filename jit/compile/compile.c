@@ -238,7 +238,7 @@ static sett_status make(const request *r, recorded *rec, sett_kernel **out, sett
     if ((s = sett__report_finish(rec, err)))
         return s;
     warn(r, rec);
-    s = r->cpu ? sett__kernel_of_tape(r->e->runtime, &rec->key, &rec->slot, r->name, &rec->tape, out, err)
+    s = r->cpu ? sett__kernel_of_tape(r->e->runtime, &rec->key, &rec->slot, r->name, r->opt.checks, &rec->tape, out, err)
                : from_compiler_in_turn(r, rec, &missed, out, err);
     if (s || !r->cpu)
         return s ? s : complete_report(rec, out, err);
@@ -336,7 +336,7 @@ static bool memo_key(const sett_compile_options *o, sett_body body, sett__memo_k
 {
     *k = (sett__memo_key){.head = {.body = (uint64_t)(uintptr_t)body,
                               .options = (uint64_t)o->opt_level | (uint64_t)o->asserts << 8 | (uint64_t)o->line_info << 16 |
-                                         (uint64_t)o->no_fold << 17 | (uint64_t)o->ptx_only << 18 | (uint64_t)!o->target << 19},
+                                         (uint64_t)o->no_fold << 17 | (uint64_t)o->ptx_only << 18 | (uint64_t)!o->target << 19 | (uint64_t)o->checks << 20},
         .user = o->user,
         .user_size = o->user_size};
     return memo_target(o->target, &k->head.target);

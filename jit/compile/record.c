@@ -56,6 +56,8 @@ sett_status sett__check_options(const char *func, const sett_compile_options *op
         return sett__error(err, SETT_E_ARGUMENT, "%s: opt_level %d is not 0 to %d", func, opt->opt_level, MAX_OPT);
     if ((unsigned)opt->asserts > SETT_ASSERTS_ON)
         return sett__error(err, SETT_E_ARGUMENT, "%s: asserts %d is none", func, (int)opt->asserts);
+    if ((unsigned)opt->checks > SETT_CHECKS_STRICT)
+        return sett__error(err, SETT_E_ARGUMENT, "%s: checks %d is none", func, (int)opt->checks);
     if (opt->user_size && !opt->user)
         return sett__error(err, SETT_E_ARGUMENT, "%s: user_size is %zu and user is NULL", func, opt->user_size);
     return opt->name ? check_name(func, opt->name, err) : SETT_OK;
@@ -85,6 +87,15 @@ static void settle_asserts(sett_compile_options *opt, sett_asserts otherwise, bo
         opt->asserts = otherwise != SETT_ASSERTS_DEFAULT ? otherwise : cpu ? SETT_ASSERTS_ON : SETT_ASSERTS_OFF;
 }
 
+/* A GPU checks nothing. */
+static void settle_checks(sett_compile_options *opt, sett_checks otherwise, bool cpu)
+{
+    if (opt->checks == SETT_CHECKS_DEFAULT)
+        opt->checks = otherwise;
+    if (!cpu)
+        opt->checks = SETT_CHECKS_OFF;
+}
+
 sett_status sett__request_open(
     request *r, sett_engine *e, const char *func, const sett_compile_options *options, sett_error *err)
 {
@@ -97,6 +108,7 @@ sett_status sett__request_open(
     r->opt_level = r->opt.opt_level == 0 ? 3 : r->opt.opt_level % MAX_OPT; /* 4 is -O0 */
     s = set_target(r, func, err);
     settle_asserts(&r->opt, e->asserts, r->cpu);
+    settle_checks(&r->opt, e->opt.checks, r->cpu);
     return s;
 }
 
@@ -234,7 +246,7 @@ static sett_status encode_key(const request *r, const recorded *rec, const void 
     const sett__key_parts parts = {.tape = {bytes, len},
         .target = r->target,
         .line_info = line_info,
-        .opt_level = r->cpu ? 0 : r->opt_level,
+        .opt_level = !r->cpu ? r->opt_level : r->opt.checks > SETT_CHECKS_OFF ? (int)r->opt.checks : 0, /* of the CPU: what is checked */
         .ptx_isa = r->cpu ? 0 : sett__tape_isa(&rec->tape, r->target)};
     return sett__key_encode(&parts, material, material_len, key, err);
 }

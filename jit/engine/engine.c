@@ -78,9 +78,10 @@ static bool device_parse(const char *text, int *to)
  * caller's .no_gpu goes before it. */
 static sett_status choose_device(sett__runtime *r, bool no_gpu, sett_error *err)
 {
+    const bool checks = r->finding.checks > SETT_CHECKS_OFF;
     sett_error why;
     const char *text = sett__environment_text("SETT_DEVICE");
-    int device = sett__gpu_count(r) ? 0 : SETT_CPU;
+    int device = sett__gpu_count(r) && !checks ? 0 : SETT_CPU;
     if (text && !device_parse(text, &device))
         return sett__environment_bad(err, "SETT_DEVICE", text, "cpu, gpu or the number of a GPU, and they count from 0");
     r->default_device = no_gpu ? SETT_CPU : device;
@@ -147,6 +148,8 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
     sett__async async;
     if (o->cpu_async && !sett__async_parse(&async, o->cpu_async))
         return sett__error(err, SETT_E_ARGUMENT, "cpu_async is %.60s: it is eager, lazy or random:SEED", o->cpu_async);
+    if ((unsigned)o->checks > SETT_CHECKS_STRICT)
+        return sett__error(err, SETT_E_ARGUMENT, "checks %d is none", (int)o->checks);
     if (o->cpu_sm && !sett__sim_models(o->cpu_sm))
         return sett__error(err, SETT_E_ARGUMENT, "cpu_sm %d is none of 75, 80, 86, 89, 90, 100, 120", o->cpu_sm);
     if ((unsigned)o->cache_trust > SETT_TRUST_SIGNED)
@@ -182,6 +185,16 @@ static sett_status environment_async(sett__async *to, sett_error *err)
                                                 : sett__environment_bad(err, "SETT_CPU_ASYNC", text, "eager, lazy or random:SEED");
 }
 
+static sett_status environment_checks(sett_checks *to, sett_error *err)
+{
+    static const char *const words[] = {"0", "1", "errors", "strict"};
+    static const sett_checks checks[] = {SETT_CHECKS_OFF, SETT_CHECKS_ALL, SETT_CHECKS_ERRORS, SETT_CHECKS_STRICT};
+    int at;
+    sett_status s = sett__environment_word("SETT_CHECK", words, SETT__COUNT(words), &at, err);
+    *to = at < 0 ? SETT_CHECKS_OFF : checks[at];
+    return s;
+}
+
 /* What the caller's options leave to it. */
 static sett_status read_environment(sett_engine *e, sett_error *err)
 {
@@ -205,6 +218,8 @@ static sett_status read_environment(sett_engine *e, sett_error *err)
         s = environment_async(&e->runtime->cpu_async, err);
     if (!s)
         s = sett__environment_asserts(&e->asserts, err);
+    if (!s && !o->checks)
+        s = environment_checks(&o->checks, err);
     return s ? s : sett__dump_open(e, err);
 }
 
@@ -221,6 +236,7 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
     r->print = o->print;
     r->cpu_poll = o->cpu_poll;
     r->user = o->user;
+    r->finding = (sett__listener){o->checks, o->finding, o->user, &r->log};
     r->module_api = o->module_api;
     r->keep_made = o->cache_verify;
 }
@@ -245,6 +261,8 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
     tell_runtime(r, &e->opt);
     open_cuda(r, e->opt.no_gpu);
     s = choose_device(r, e->opt.no_gpu, err);
+    if (!s)
+        s = sett__findings_open(err);
     if (s)
         return s;
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, r->cuda, e->opt.compile_timeout_ms};
@@ -308,6 +326,7 @@ void sett_engine_close(sett_engine *e)
     sett__cache_close(e->cache);
     sett__kernels_close(e->kernels);
     sett__recordings_close(e->recordings);
+    sett__findings_close(&r->finding);
     atomic_store(&r->log.fn, NULL); /* what the caller gave goes with the engine */
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);

@@ -171,7 +171,7 @@ static sett_status make_meta(sett_kernel *k, const char *name, sett_error *err)
 }
 
 sett_status sett__kernel_of_tape(sett__runtime *on, const sett__digest *key, const sett__digest *slot, const char *name,
-    sett__tape *tape, sett_kernel **out, sett_error *err)
+    sett_checks checks, sett__tape *tape, sett_kernel **out, sett_error *err)
 {
     *out = NULL;
     sett__cpu_kernel *c;
@@ -188,6 +188,7 @@ sett_status sett__kernel_of_tape(sett__runtime *on, const sett__digest *key, con
         return no_memory(err);
     }
     c->key = *key;
+    c->checks = checks;
     c->tape = kept;
     *kept = *tape;
     *tape = (sett__tape){0};
@@ -195,7 +196,7 @@ sett_status sett__kernel_of_tape(sett__runtime *on, const sett__digest *key, con
     if (!s)
         s = make_meta(k, name, err);
     if (!s)
-        s = sett__program_make(kept, on->cpu_plain, &c->program, err);
+        s = checks > SETT_CHECKS_OFF ? sett__program_check(kept, checks, &c->program, err) : sett__program_make(kept, on->cpu_plain, &c->program, err);
     if (s)
         kernel_free(k);
     else

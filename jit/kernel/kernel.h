@@ -27,6 +27,7 @@ typedef struct sett__cpu_kernel {
     sett__digest key;       /* the public key: without call sites unless line_info */
     sett__tape *tape;       /* the program and the signature in META point into it */
     sett__program *program;
+    sett_checks checks;     /* that it was made for */
     sett__arena arena;      /* holds its name and its plan */
 } sett__cpu_kernel;
 
@@ -73,7 +74,7 @@ sett_status sett__kernel_device(const sett_kernel *, int device, sett_error *);
 sett_status sett__kernel_of_entry(sett__runtime *, const sett__digest *key, sett__entry *, sett_origin, const char *layer,
     sett_kernel **, sett_error *);
 sett_status sett__kernel_of_tape(sett__runtime *, const sett__digest *key, const sett__digest *slot, const char *name,
-    sett__tape *, sett_kernel **, sett_error *);
+    sett_checks, sett__tape *, sett_kernel **, sett_error *);
 
 /* For a load or launch that failed with this status. If the driver refused code that came from the cache, its entry is refused
  * and the engine's maps forget the kernel, once, so that the next compile makes it again. Returns the status to report. */

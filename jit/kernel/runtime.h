@@ -28,6 +28,7 @@ typedef struct sett__runtime {
     sett_print_fn print;
     sett_poll_fn cpu_poll;
     void *user;
+    sett__listener finding;  /* of launches that are checked */
     bool module_api, cpu_plain, cpu_fast_mma;
     int cpu_sm;
     sett__async cpu_async;

@@ -44,8 +44,8 @@ sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *er
     return sett__device(k->rest->runtime, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
-sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
-    const sett__extent *extent, sett_error *err)
+sett_status sett__launch_checked(const sett_kernel *k, const sett__listener *to, void *handle, const sett__launch_dims *d, const void *params,
+    size_t params_len, const sett__extent *extent, sett_error *err)
 {
     sett__running running;
     sett__runtime *r = k->rest->runtime;
@@ -54,6 +54,8 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
     sett_status s = sett__stand_ins_of(&r->stand_ins, k->rest->cpu->program, m->name, &stand_in, err);
     if (s)
         return s;
+    sett__checked check = {.to = *to};
+    check.to.checks = k->rest->cpu->checks;
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
@@ -74,6 +76,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
         .stand_in = stand_in,
         .timeout_ms = r->cpu_timeout_ms,
         .halt = &running.halt,
+        .check = check.to.checks > SETT_CHECKS_OFF ? &check : NULL,
     };
     if (sett__running_enter(&r->runnings, &running, handle)) {
         s = sett__sim_run(k->rest->cpu->program, &launch, err);
@@ -82,7 +85,15 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
         s = sett__runtime_check(r, m->name, err);
     }
     free(stand_in);
+    if (launch.check)
+        sett__findings_told(&check.to);
     return s;
+}
+
+sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
+    const sett__extent *extent, sett_error *err)
+{
+    return sett__launch_checked(k, &k->rest->runtime->finding, handle, d, params, params_len, extent, err);
 }
 
 sett_status sett__bind_kernel(

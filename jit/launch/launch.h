@@ -8,6 +8,9 @@
 /* Runs one launch of a CPU kernel whose arguments are bound, and returns when it has ended. handle: its stream's. */
 sett_status sett__launch_cpu(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
     const sett__extent *, sett_error *);
+/* The same, whose findings another one gets. */
+sett_status sett__launch_checked(const sett_kernel *, const sett__listener *, void *handle, const sett__launch_dims *, const void *params,
+    size_t params_len, const sett__extent *, sett_error *);
 /* Binds, checks and launches, of a kernel of a GPU. */
 sett_status sett__launch_gpu(const sett__plan *, sett__cuda *, sett__gpu_kernel *, sett_stream, int n, const sett_launch_arg *, sett_error *);
 /* Of either engine; of the CPU's also whether what it reaches is in memory that is there. */

@@ -57,6 +57,8 @@ void sett__sim_map(const sett__map *, const void *address, const uint64_t *exten
 const char *sett__sim_models(int sm); /* how the tensor cores of such a machine are known, in words; NULL: they are not */
 /* The program keeps a pointer to the tape, which must outlive it. plain: an instruction for an operation, without anything of fast/. */
 sett_status sett__program_make(const sett__tape *, bool plain, sett__program **, sett_error *);
+/* The same for launches that are checked, each of which has a .check. checks: ERRORS, ALL or STRICT. */
+sett_status sett__program_check(const sett__tape *, sett_checks, sett__program **, sett_error *);
 void sett__program_free(sett__program *);
 /* Runs the whole grid before it returns. SETT_E_FAULT: with a report that names the kernel's C line. SETT_E_CANCELLED,
  * SETT_E_CLOSED: halt ended it. */

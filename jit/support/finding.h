@@ -25,5 +25,8 @@ bool sett__finding_tell(const sett__listener *, const sett_finding *);
 /* Replaces the files that these name, whole, by all that was found so far. again: also where they say that already. SETT_E_IO: the text
  * says which file, and why not. */
 sett_status sett__findings_write(bool again, sett_error *);
+sett_status sett__findings_open(sett_error *);        /* an engine opens: SETT_E_IO, a file that the environment names is of no use */
+void sett__findings_told(const sett__listener *);     /* a launch has ended that may have found something */
+void sett__findings_close(const sett__listener *);    /* an engine closes */
 
 #endif

@@ -200,13 +200,26 @@ static sett_status not_written(const file *f, const char *path, int error, sett_
     return sett__error(err, SETT_E_IO, "%s: %.300s cannot be written: %s", f->variable, path, strerror(error));
 }
 
-/* The other threads wait: who comes later must not be replaced by who found less. */
-static sett_status write_file(const file *f, const char *path, const sett__kept *first, uint64_t lost, sett_error *err)
+/* %p is the process. False: too long. */
+static bool expand(const char *from, char *to, size_t size)
 {
-    char beside[4096];
+    sett__sink s = {.buf = to, .cap = size};
+    for (; *from; from++)
+        if (from[0] == '%' && from[1] == 'p')
+            sett__putf(&s, "%ld", (long)getpid()), from++;
+        else
+            sett__put_n(&s, from, 1);
+    return s.len && s.len < size;
+}
+
+/* The other threads wait: who comes later must not be replaced by who found less. */
+static sett_status write_file(const file *f, const char *asked, const sett__kept *first, uint64_t lost, sett_error *err)
+{
+    char beside[4096], path[4000];
     out o = {.n = 0};
-    if (snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid()) >= (int)sizeof beside)
-        return not_written(f, path, ENAMETOOLONG, err);
+    if (!expand(asked, path, sizeof path))
+        return not_written(f, asked, ENAMETOOLONG, err);
+    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
     o.fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (o.fd < 0)
         return not_written(f, path, errno, err);
@@ -238,4 +251,26 @@ sett_status sett__findings_write(bool again, sett_error *err)
     sett__findings_unlock();
     errno = saved;
     return s;
+}
+
+sett_status sett__findings_open(sett_error *err)
+{
+    return sett__findings_write(true, err);
+}
+
+static void write_or_say(const sett__listener *to, bool again)
+{
+    sett_error why;
+    if (sett__findings_write(again, &why))
+        sett__say_whole(to->log, SETT_LOG_ERROR, "check", why.text);
+}
+
+void sett__findings_told(const sett__listener *to)
+{
+    write_or_say(to, false);
+}
+
+void sett__findings_close(const sett__listener *to)
+{
+    write_or_say(to, true);
 }

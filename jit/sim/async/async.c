@@ -38,7 +38,11 @@ static bool step(sett__core *c, sett__event *e)
     sett__note_order(k, (uint64_t)e->number << 1 | e->done);
     k->moves++;
     sett__cta_turn_to(c, e->cta);
-    bool fine = e->part(c, e, e->done++);
+    c->event = e;
+    bool fine = e->part(c, e, e->done++) && sett__tell_sync(c, (sett__sync){.what = SETT__EVENT_PART, .warp = e->warp, .lanes = 1u << e->lane, .op = e->op, .n = e->done - 1});
+    if (fine && e->done == e->parts)
+        fine = sett__tell_sync(c, (sett__sync){.what = SETT__EVENT_ENDS, .warp = e->warp, .lanes = 1u << e->lane, .op = e->op});
+    c->event = NULL;
     sett__cta_turn_to(c, was);
     return fine;
 }
@@ -108,6 +112,8 @@ bool sett__event_begin(sett__core *c, sett__event *e)
     }
     k->event[k->n_event++] = e;
     k->moves++;
+    if (!sett__tell_sync(c, (sett__sync){.what = SETT__EVENT_BEGINS, .warp = e->warp, .lanes = 1u << e->lane, .op = e->op, .event = e}))
+        return false;
     if (c->launch->async.policy == SETT__ASYNC_EAGER)
         return happen_at_once(c);
     return k->n_event <= MOST_UNDER_WAY || !sett__events_can(k) || sett__events_push(c);
@@ -208,10 +214,11 @@ bool sett__events_left(sett__core *c, const sett__cta *b)
         if (k->n > 1)
             snprintf(block, sizeof block, "block %u of its cluster", b->rank);
         bool full = writes && e->waited && b->mbar[e->mbar].tx <= 0;
-        sett__fault(c, e->warp, e->lane, e->op, "%s ended before this had %s its shared memory: nothing waited for it%s", block, reads ? "read" : "written",
+        bool on = sett__object(c, e->warp, e->lane, e->op, SETT_CHECK_LIFETIME, "%s ended before this had %s its shared memory: nothing waited for it%s", block, reads ? "read" : "written",
             full ? ", and its mbarrier expects no more bytes" : "");
         sett__cta_turn_to(c, was);
-        return false;
+        if (!on)
+            return false;
     }
     return true;
 }
@@ -226,29 +233,28 @@ void sett__events_forget(sett__cluster *k)
 /* ---- groups ----------------------------------------------------------------------------------- */
 bool sett__bulk_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    (void)c, (void)i;
     for (int l = 0; l < WARP; l++)
         w->apart.groups[l] += w->active >> l & 1;
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__BULK_COMMIT, .warp = w, .lanes = w->active, .op = i->op});
 }
 
-static bool wait_for(sett__core *c, sett__warp *w, const sett__insn *i, due_fn due)
+static bool wait_for(sett__core *c, sett__warp *w, const sett__insn *i, due_fn due, enum sett__sync_what what, int32_t pending)
 {
     const sett__cluster *k = c->cta->cluster;
     for (uint32_t at = 0; at < k->n_event; at++)
         if (k->event[at]->warp == w && due(c, k->event[at], i))
             return sett__try_again(w, SETT__FOR_EVENTS, k->event[at]->nth);
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = what, .warp = w, .lanes = w->active, .op = i->op, .n = pending});
 }
 
 bool sett__bulk_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return wait_for(c, w, i, group_due);
+    return wait_for(c, w, i, group_due, SETT__BULK_WAITED, sett__form_attr(c, i, SETT__AT_BULKWAIT_PENDING));
 }
 
 bool sett__wgmma_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__whole_group(c, w, i) && wait_for(c, w, i, product_due);
+    return sett__whole_group(c, w, i) && wait_for(c, w, i, product_due, SETT__WGMMA_WAITED, sett__form_attr(c, i, SETT__AT_WGWAIT_PENDING));
 }
 
 /* ---- cp.async that arrives ---------------------------------------------------------------------------------- */

@@ -53,24 +53,6 @@ void sett__map_changed(sett__cluster *, const void *at, uint32_t op);
 bool sett__map_seen(sett__core *, const sett__warp *, int lane, uint32_t op, const void *at); /* false: a fence is missing; faulted */
 
 /* ---- async.c: events --------------------------------------------------------------------------------------------- */
-enum { SETT__EVENT_CP, SETT__EVENT_LOAD, SETT__EVENT_STORE, SETT__EVENT_WGMMA }; /* STORE and WGMMA complete by groups */
-typedef bool (*sett__event_fn)(sett__core *, sett__event *, uint32_t part); /* false: it has faulted, at event->op */
-struct sett__event {
-    sett__event_fn part;
-    uint8_t kind, parts, done;
-    bool waited;      /* it completes at mbarriers: */
-    uint32_t mbar;    /* in the tables of: */
-    uint16_t ranks;   /* these blocks */
-    uint16_t reads, writes; /* blocks whose shared memory part 0 reads; the last part writes */
-    sett__cta *cta;   /* whose it is */
-    sett__warp *warp;
-    int lane;
-    uint32_t op, number;
-    uint32_t group;   /* of its lane; of WGMMA, of its warp */
-    uint32_t nth;     /* WGMMA: of its warp's products */
-    size_t bytes;
-    _Alignas(16) unsigned char data[];
-};
 /* An event with so many bytes of data, to be filled in; NULL: out of memory, and faulted. */
 sett__event *sett__event_make(sett__core *, sett__warp *, const sett__insn *, int lane, sett__event_fn, uint32_t parts, size_t bytes);
 /* On so many bytes, through the async proxy; the caller says where. */

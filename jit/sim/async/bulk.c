@@ -9,15 +9,16 @@ enum { ALIGN = 16, MOST = 1 << 20 };
 /* ---- where loads land --------------------------------------------------------------------------------- */
 static bool land_at(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, sett__cta *b, uint32_t offset, uint32_t mbar, sett__landing *to)
 {
-    if (b->left)
-        return sett__fault(c, w, lane, i->op, "%s: block %u of the cluster has ended, and its memory is gone", sett__form_text(c, i), b->rank);
+    if (b->left && !sett__object(c, w, lane, i->op, SETT_CHECK_LIFETIME, "%s: block %u of the cluster has ended, and its memory is gone", sett__form_text(c, i), b->rank))
+        return false;
     if (!b->mbar[mbar].count)
-        return sett__fault(c, w, lane, i->op, "%s: the mbarrier at byte %u of block %u was not initialised", sett__form_text(c, i),
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_INIT, "%s: the mbarrier at byte %u of block %u was not initialised", sett__form_text(c, i),
             c->program->mbar_at + 8 * mbar, b->rank);
     char where[96];
-    if (b->mbar[mbar].made == b->cluster->fences)
-        return sett__fault(c, w, lane, i->op, "%s: no fence.mbarrier_init came since the mbarrier at byte %u was made at %s: the copy may not see it", sett__form_text(c, i),
-            c->program->mbar_at + 8 * mbar, sett__where(c->program, b->mbar[mbar].op, where, sizeof where));
+    if (b->mbar[mbar].made == b->cluster->fences &&
+        !sett__object(c, w, lane, i->op, SETT_CHECK_INIT, "%s: no fence.mbarrier_init came since the mbarrier at byte %u was made at %s: the copy may not see it", sett__form_text(c, i),
+            c->program->mbar_at + 8 * mbar, sett__where_noted(c, b->mbar[mbar].op, where, sizeof where)))
+        return false;
     to->offset = offset;
     to->to[to->n] = b;
     to->done[to->n++] = &b->mbar[mbar];
@@ -38,13 +39,13 @@ bool sett__landing_of(sett__core *c, const sett__warp *w, const sett__insn *i, i
     if (!m)
         return false;
     if (of != s.of)
-        return sett__fault(c, w, lane, i->op, "%s: it writes block %u of the cluster, and its mbarrier is in block %u", sett__form_text(c, i), s.of->rank, of->rank);
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_BARRIER_COUNT, "%s: it writes block %u of the cluster, and its mbarrier is in block %u", sett__form_text(c, i), s.of->rank, of->rank);
     to->mbar = (uint32_t)(m - of->mbar);
     int64_t blocks = mask ? sett__form_value(c, w, i, mask, lane, NO_MASK) : NO_MASK;
     if (blocks == NO_MASK)
         return land_at(c, w, i, lane, of, s.offset, to->mbar, to);
     if (blocks <= 0 || blocks >> k->n)
-        return sett__fault(c, w, lane, i->op, "%s: mask 0x%llx is none of the blocks of a cluster of %u", sett__form_text(c, i), (unsigned long long)blocks, k->n);
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_BOUNDS, "%s: mask 0x%llx is none of the blocks of a cluster of %u", sett__form_text(c, i), (unsigned long long)blocks, k->n);
     for (uint32_t r = 0; r < k->n; r++)
         if (blocks >> r & 1 && !land_at(c, w, i, lane, k->cta[r], s.offset, to->mbar, to))
             return false;
@@ -79,6 +80,8 @@ static bool take_bytes(sett__core *c, sett__event *e)
     read.p = x->from;
     if (!sett__tell(c, &read))
         return false;
+    if (x->to && c->program->follow)
+        c->program->follow->stored(c, e->warp, e->lane, e->op, read.at, x->bytes);
     memcpy(x->data, x->from, x->bytes);
     return true;
 }
@@ -120,7 +123,7 @@ static int64_t count_of(sett__core *c, const sett__warp *w, const sett__insn *i,
     int64_t n = sett__form_value(c, w, i, k, lane, 0);
     if (n >= 0 && n < MOST && n % ALIGN == 0)
         return n;
-    sett__fault(c, w, lane, i->op, "%s: %lld bytes: it takes a multiple of 16, less than 2^20", sett__form_text(c, i), (long long)n);
+    sett__fault(c, w, lane, i->op, SETT_CHECK_ALIGN, "%s: %lld bytes: it takes a multiple of 16, less than 2^20", sett__form_text(c, i), (long long)n);
     return -1;
 }
 

@@ -85,6 +85,7 @@ static void begin_block(sett__core *c, sett__cta *b)
         memset(&b->warp[i].apart, 0, sizeof b->warp[i].apart);
         b->warp[i].apart.registers = registers;
     }
+    sett__tell_sync(c, (sett__sync){.what = SETT__BLOCK_BEGINS, .of = b});
     sett__block_begin(c);
 }
 
@@ -99,6 +100,7 @@ void sett__cluster_begin(sett__core *c)
     k->epoch = 1, k->fences = 0;
     memset(k->changed, 0, sizeof k->changed);
     k->random = c->launch->async.seed ^ c->cta->number << 32;
+    sett__tell_sync(c, (sett__sync){.what = SETT__CLUSTER_BEGINS, .of = k->cta[0]});
     for (uint32_t r = k->n; r-- > 0;)
         begin_block(c, k->cta[r]);
 }
@@ -110,16 +112,17 @@ static bool may_go_on(const sett__warp *w)
 }
 
 /* All warps at one barrier go on from it. */
-static void release_barrier(sett__cta *b)
+static bool release_barrier(sett__core *c, sett__cta *b)
 {
     for (uint32_t i = 0; i < b->n_warps; i++) {
         const sett__warp *w = &b->warp[i];
         if (w->state != SETT__WAITING || w->wait.what != SETT__FOR_BARRIER || w->wait.id || w->pc != b->warp->pc)
-            return;
+            return true;
     }
     for (uint32_t i = 0; i < b->n_warps; i++)
         b->warp[i].state = SETT__RUNNING;
     b->cluster->moves++;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_MET, .op = c->program->code[b->warp->pc - 1].op, .of = b});
 }
 
 static bool end_block(sett__core *c, sett__cta *b)
@@ -130,7 +133,7 @@ static bool end_block(sett__core *c, sett__cta *b)
     b->left = true;
     b->cluster->moves++;
     b->cluster->arrived = true; /* who ended has arrived */
-    return sett__events_left(c, b) && sett__peers_left(c, b) && sett__groups_left(c, b);
+    return sett__tell_sync(c, (sett__sync){.what = SETT__BLOCK_ENDS, .of = b}) && sett__events_left(c, b) && sett__peers_left(c, b) && sett__groups_left(c, b);
 }
 
 static bool run_block(sett__core *c, sett__cta *b, uint32_t first)
@@ -145,8 +148,7 @@ static bool run_block(sett__core *c, sett__cta *b, uint32_t first)
         if (sett__exec(c, w) == SETT__FAULTED || !sett__events_chance(c))
             return false;
     }
-    release_barrier(b);
-    return b->left || end_block(c, b);
+    return release_barrier(c, b) && (b->left || end_block(c, b));
 }
 
 /* Every warp that may go on, once; by a random policy from any of them on. */
@@ -237,7 +239,7 @@ static bool halted(sett__core *c, sett__cluster *k)
 }
 
 /* ---- its barrier: who has ended has arrived ----------------------------------------------------------------- */
-static void release_cluster(sett__cluster *k)
+static bool release_cluster(sett__core *c, sett__cluster *k)
 {
     bool all = k->arrived;
     k->arrived = false;
@@ -252,6 +254,7 @@ static void release_cluster(sett__cluster *k)
     k->moves += all;
     k->met |= all;
     k->gathered = all ? k->touches : k->gathered;
+    return !all || sett__tell_sync(c, (sett__sync){.what = SETT__CLUSTER_MET, .of = k->cta[0]});
 }
 
 /* ---- turns of all ---------------------------------------------------------------------------------------------- */
@@ -260,9 +263,8 @@ static bool go_round(sett__core *c, sett__cluster *k, sett__turn_end *end)
 {
     uint64_t before = k->moves;
     *end = SETT__FAULT;
-    if (halted(c, k) || !run_all(c, k))
+    if (halted(c, k) || !run_all(c, k) || !release_cluster(c, k))
         return false;
-    release_cluster(k);
     sett__cta_turn_to(c, k->cta[0]);
     look l = look_at(k);
     if (k->moves != before)

@@ -17,7 +17,7 @@ static bool place_of(sett__core *c, const sett__warp *w, const sett__insn *i, ui
         return false;
     *of = s.of;
     if ((s.offset - c->program->mbar_at) / 8 >= c->program->n_mbar)
-        return sett__fault(c, w, lane, i->op, "%s: shared memory that the launch adds has no mbarriers", sett__form_text(c, i));
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_INIT, "%s: shared memory that the launch adds has no mbarriers", sett__form_text(c, i));
     *to = &s.of->mbar[(s.offset - c->program->mbar_at) / 8];
     return true;
 }
@@ -29,8 +29,20 @@ sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett
         return NULL;
     if (m->count)
         return m;
-    sett__fault(c, w, lane, i->op, "%s: the mbarrier at byte %u was not initialised", sett__form_text(c, i), c->program->mbar_at + 8 * index_of(*of, m));
+    sett__fault(c, w, lane, i->op, SETT_CHECK_INIT, "%s: the mbarrier at byte %u was not initialised", sett__form_text(c, i), c->program->mbar_at + 8 * index_of(*of, m));
     return NULL;
+}
+
+/* The block is that of the cluster whose table it is in. */
+static bool tell(sett__core *c, enum sett__sync_what what, const sett__warp *w, uint32_t lanes, uint32_t op, const sett__mbarrier *m, int64_t n)
+{
+    const sett__cluster *k = c->cta->cluster;
+    uint32_t r = 0;
+    if (!sett__told_syncs(c))
+        return true;
+    while (r + 1 < k->n && !(m >= k->cta[r]->mbar && m < k->cta[r]->mbar + c->program->n_mbar))
+        r++;
+    return sett__tell_sync(c, (sett__sync){.what = (uint8_t)what, .warp = w, .lanes = lanes, .op = op, .of = k->cta[r], .id = index_of(k->cta[r], m), .n = n});
 }
 
 /* ---- a phase ---------------------------------------------------------------------------------- */
@@ -41,18 +53,23 @@ static bool check_turns(sett__core *c, const sett__warp *w, int lane, uint32_t o
     char where[96];
     if (!m->phase || m->seen == m->phase || m->came == m->before)
         return true;
-    return sett__fault(c, w, lane, op, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s, or some arrive twice, or before their turn",
-        m->phase, m->phase - 1, m->count, sett__where(c->program, m->op, where, sizeof where));
+    return sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s, or some arrive twice, or before their turn",
+        m->phase, m->phase - 1, m->count, sett__where_noted(c, m->op, where, sizeof where));
 }
 
 static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m)
 {
+    char where[96];
     c->cta->cluster->moves++;
-    if (!m->pending && m->tx < 0)
-        return sett__fault(c, w, lane, op, "phase %u of the mbarrier gets %d bytes more than were announced", m->phase, -m->tx);
+    if (!m->pending && m->tx < 0) {
+        if (!sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "phase %u of the mbarrier gets %d bytes more than were announced%s%s", m->phase, -m->tx,
+                m->expects ? ", at " : "", m->expects ? sett__where_noted(c, m->expects - 1, where, sizeof where) : ""))
+            return false;
+        m->tx = 0;
+    }
     if (m->pending || m->tx)
         return true;
-    if (!check_turns(c, w, lane, op, m))
+    if (!check_turns(c, w, lane, op, m) || !tell(c, SETT__MBAR_PHASE, w, 1u << lane, op, m, m->phase))
         return false;
     m->phase++;
     m->pending = m->count;
@@ -71,9 +88,15 @@ static uint64_t bit_of(const sett__core *c, const sett__warp *w, int lane)
 
 bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, uint32_t arrivals)
 {
-    if (arrivals > m->pending)
-        return sett__fault(c, w, lane, op, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u", arrivals, arrivals == 1 ? "" : "s",
-            m->phase, m->pending, m->count);
+    char where[96];
+    if (arrivals > m->pending) {
+        if (!sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u, its count from %s", arrivals,
+                arrivals == 1 ? "" : "s", m->phase, m->pending, m->count, sett__where_noted(c, m->op, where, sizeof where)))
+            return false;
+        arrivals = m->pending;
+    }
+    if (!tell(c, SETT__MBAR_ARRIVE, w, 1u << lane, op, m, arrivals))
+        return false;
     m->pending -= arrivals;
     m->came |= bit_of(c, w, lane);
     sett__note_order(c->cta->cluster, (uint64_t)w->index << 8 | c->cta->rank);
@@ -83,12 +106,16 @@ bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t 
 bool sett__mbarrier_bytes(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, int64_t bytes)
 {
     int64_t tx = m->tx + bytes;
+    char where[96];
     if (!m->count)
-        return sett__fault(c, w, lane, op, "bytes come to an mbarrier that was invalidated");
+        return sett__object(c, w, lane, op, SETT_CHECK_INIT, "bytes come to an mbarrier that was invalidated at %s", sett__where_noted(c, m->op, where, sizeof where));
     if (tx > MOST || tx < -MOST)
-        return sett__fault(c, w, lane, op, "phase %u of the mbarrier %s %lld bytes, and at most %d are counted", m->phase, tx > 0 ? "waits for" : "gets ahead by",
-            (long long)(tx > 0 ? tx : -tx), MOST);
+        return sett__fault(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "phase %u of the mbarrier %s %lld bytes, and at most %d are counted", m->phase,
+            tx > 0 ? "waits for" : "gets ahead by", (long long)(tx > 0 ? tx : -tx), MOST);
+    if (!tell(c, bytes < 0 ? SETT__MBAR_COMPLETE : SETT__MBAR_EXPECT, w, 1u << lane, op, m, bytes < 0 ? -bytes : bytes))
+        return false;
     m->tx = (int32_t)tx;
+    m->expects = bytes > 0 ? op + 1 : m->expects;
     return bytes > 0 || settle(c, w, lane, op, m);
 }
 
@@ -105,13 +132,18 @@ bool sett__mbarrier_init(sett__core *c, sett__warp *w, const sett__insn *i)
             return false;
         int64_t count = init ? sett__form_value(c, w, i, 2, l, 1) : 0;
         char where[96];
-        if (init && m->count)
-            return sett__fault(c, w, l, i->op, "mbarrier.init: there is an mbarrier at byte %u already, from %s: mbarrier.inval ends it",
-                c->program->mbar_at + 8 * index_of(of, m), sett__where(c->program, m->op, where, sizeof where));
-        if (init && (count < 1 || count > MOST))
-            return sett__fault(c, w, l, i->op, "mbarrier.init: a count of %lld is not 1 to %d", (long long)count, MOST);
+        if (init && m->count && !sett__object(c, w, l, i->op, SETT_CHECK_INIT, "mbarrier.init: there is an mbarrier at byte %u already, from %s: mbarrier.inval ends it",
+                c->program->mbar_at + 8 * index_of(of, m), sett__where_noted(c, m->op, where, sizeof where)))
+            return false;
+        if (init && (count < 1 || count > MOST)) {
+            if (!sett__object(c, w, l, i->op, SETT_CHECK_BARRIER_COUNT, "mbarrier.init: a count of %lld is not 1 to %d", (long long)count, MOST))
+                return false;
+            count = count < 1 ? 1 : MOST;
+        }
         *m = (sett__mbarrier){.count = (uint32_t)count, .pending = (uint32_t)count, .op = i->op, .made = c->cta->cluster->fences};
         c->cta->cluster->moves++;
+        if (!tell(c, init ? SETT__MBAR_INIT : SETT__MBAR_INVAL, w, 1u << l, i->op, m, count))
+            return false;
     }
     return true;
 }
@@ -126,8 +158,11 @@ static bool arrive_lane(sett__core *c, sett__warp *w, const sett__insn *i, int l
     sett__mbarrier *m = sett__mbarrier_at(c, w, i, 0, l, &of);
     if (!m)
         return false;
-    if (n < !expect || n > MOST)
-        return sett__fault(c, w, l, i->op, "%s: %lld is not %d to %d", sett__form_text(c, i), (long long)n, !expect, MOST);
+    if (n < !expect || n > MOST) {
+        if (!sett__object(c, w, l, i->op, SETT_CHECK_BARRIER_COUNT, "%s: %lld is not %d to %d", sett__form_text(c, i), (long long)n, !expect, MOST))
+            return false;
+        n = n < !expect ? !expect : MOST;
+    }
     if (expect && !sett__mbarrier_bytes(c, w, l, i->op, m, n))
         return false;
     return !arrives || sett__mbarrier_come(c, w, l, i->op, m, expect ? 1 : (uint32_t)n);
@@ -155,9 +190,16 @@ bool sett__mbarrier_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
+static bool tell_waited(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t lanes, const sett__mbarrier *m)
+{
+    return tell(c, SETT__MBAR_WAITED, w, lanes, i->op, m, (int64_t)m->phase - 1);
+}
+
 /* Lanes whose phase has ended; *first: the mbarrier of the first other one. */
 static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes, uint32_t *first)
 {
+    const sett__mbarrier *last = NULL;
+    uint32_t lanes = 0; /* that found the phase of the last one ended */
     *yes = 0;
     for (int l = WARP; l-- > 0;) {
         sett__cta *of;
@@ -167,9 +209,14 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
         sett__mbarrier *m = sett__mbarrier_at(c, w, i, 0, l, &of);
         if (!m)
             return false;
-        if (parity & ~1)
-            return sett__fault(c, w, l, i->op, "%s: a parity is 0 or 1, not %lld", sett__form_text(c, i), (long long)parity);
+        if (parity & ~1 && !sett__object(c, w, l, i->op, SETT_CHECK_BARRIER_COUNT, "%s: a parity is 0 or 1, not %lld", sett__form_text(c, i), (long long)parity))
+            return false;
+        parity &= 1;
         if ((m->phase & 1) != (uint32_t)parity) {
+            if (last && last != m && !tell_waited(c, w, i, lanes, last))
+                return false;
+            lanes = (last == m ? lanes : 0) | 1u << l;
+            last = m;
             sett__peers_known(c->cta, m->known);
             m->seen = m->phase;
             *yes |= 1u << l;
@@ -177,7 +224,7 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
             *first = index_of(of, m);
         }
     }
-    return true;
+    return !last || tell_waited(c, w, i, lanes, last);
 }
 
 /* Has a try_wait waited long enough? By a random policy at any time. */

@@ -30,10 +30,10 @@ bool sett__peers_left(sett__core *c, const sett__cta *b)
         return true;
     sett__cta *was = c->cta;
     sett__cta_turn_to(c, t->by);
-    sett__fault(c, t->warp, t->lane, t->op, "%s: block %u of the cluster ended, and had not waited for this access to its shared memory: "
+    bool on = sett__object(c, t->warp, t->lane, t->op, SETT_CHECK_LIFETIME, "%s: block %u of the cluster ended, and had not waited for this access to its shared memory: "
         "cluster.arrive and cluster.wait at the end of the kernel keep it", sett__ops[c->program->given->op[t->op].code].text, b->rank);
     sett__cta_turn_to(c, was);
-    return false;
+    return on;
 }
 
 /* ---- warp groups ----------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static const char *last_of(const sett__core *c, const sett__warp *w, char *buf, 
     if (!w->apart.last)
         return "none";
     const uint32_t op = w->apart.last - 1;
-    snprintf(buf, size, "%s at %s", sett__ops[c->program->given->op[op].code].text, sett__where(c->program, op, where, sizeof where));
+    snprintf(buf, size, "%s at %s", sett__ops[c->program->given->op[op].code].text, sett__where_noted(c, op, where, sizeof where));
     return buf;
 }
 
@@ -64,7 +64,7 @@ bool sett__groups_left(sett__core *c, const sett__cta *b)
         if (w->apart.together == first->apart.together)
             continue;
         const sett__warp *at = w->apart.last ? w : first;
-        return sett__fault(c, at, 0, at->apart.last - 1, "warps %u and %u of a warp group executed different setmaxnreg, which is of all four: the last were %s, and %s",
+        return sett__object(c, at, 0, at->apart.last - 1, SETT_CHECK_REGISTERS, "warps %u and %u of a warp group executed different setmaxnreg, which is of all four: the last were %s, and %s",
             first->index, w->index, last_of(c, first, one, sizeof one), last_of(c, w, other, sizeof other));
     }
     return true;

@@ -26,7 +26,7 @@ static bool seen(sett__core *, const sett__effect *);
 
 const sett__watch *sett__proxy_watch(const sett__tape *t)
 {
-    static const sett__watch watch = {.effect = seen, .threads = SETT__WRITE};
+    static const sett__watch watch = {.effect = seen, .threads = SETT__WRITE, .granules = true};
     for (uint32_t v = 0; v < t->n_op; v++)
         if (asks(t->op[v].code))
             return &watch;
@@ -36,7 +36,7 @@ const sett__watch *sett__proxy_watch(const sett__tape *t)
 /* False: out of memory. */
 bool sett__granules_make(sett__core *c, sett__cta *b)
 {
-    if (!b->program->watch)
+    if (!b->program->watch || !b->program->watch->granules)
         return true;
     b->n_granule = (b->program->tape->sig.smem + c->launch->smem_more + PIECE - 1) / PIECE;
     b->granule = calloc((size_t)b->n_granule + 1, sizeof *b->granule);
@@ -56,8 +56,8 @@ static bool not_fenced(sett__core *c, const sett__warp *w, int lane, uint32_t op
 {
     char where[96];
     const sett__op *o = c->program->given->op;
-    return sett__fault(c, w, lane, op, "%s reads byte %u of shared memory, which `%s` at %s wrote, and no fence.proxy kind=async.shared came in between: "
-        "who writes executes it before the barrier", sett__ops[o[op].code].text, at, sett__ops[o[g->op].code].text, sett__where(c->program, g->op, where, sizeof where));
+    return sett__object(c, w, lane, op, SETT_CHECK_PROXY_FENCE, "%s reads byte %u of shared memory, which `%s` at %s wrote, and no fence.proxy kind=async.shared came in between: "
+        "who writes executes it before the barrier", sett__ops[o[op].code].text, at, sett__ops[o[g->op].code].text, sett__where_noted(c, g->op, where, sizeof where));
 }
 
 /* Of what a descriptor names: does it lie there as the descriptor says? */
@@ -66,8 +66,8 @@ static bool lies_so(sett__core *c, const sett__effect *e, const sett__granule *g
     char where[96];
     if (!e->boxed || !g->boxed || exchanged(e->bits, e->at) == exchanged(g->bits, e->at))
         return true;
-    return sett__fault(c, e->warp, e->lane, e->op, "wgmma: the descriptor has a swizzle of %u bytes (0: none), and byte %u of shared memory lies there in one of %u, from tma.load at %s: "
-        "both must have the same", e->bits ? PIECE * (e->bits + 1u) : 0, e->at, g->bits ? PIECE * (g->bits + 1u) : 0, sett__where(c->program, g->op, where, sizeof where));
+    return sett__object(c, e->warp, e->lane, e->op, SETT_CHECK_SWIZZLE, "wgmma: the descriptor has a swizzle of %u bytes (0: none), and byte %u of shared memory lies there in one of %u, from tma.load at %s: "
+        "both must have the same", e->bits ? PIECE * (e->bits + 1u) : 0, e->at, g->bits ? PIECE * (g->bits + 1u) : 0, sett__where_noted(c, g->op, where, sizeof where));
 }
 
 static bool ask(sett__core *c, const sett__effect *e)
@@ -119,8 +119,8 @@ bool sett__map_seen(sett__core *c, const sett__warp *w, int lane, uint32_t op, c
     const sett__changed *x = change_of(c->cta->cluster, at);
     if (!x || (x->released && x->acquired))
         return true;
-    return sett__fault(c, w, lane, op, "%s: the map was changed at %s, and no fence.proxy kind=%s came since", sett__ops[c->program->given->op[op].code].text,
-        sett__where(c->program, x->op, where, sizeof where), x->released ? "tensormap.acquire of it" : "tensormap.release");
+    return sett__object(c, w, lane, op, SETT_CHECK_TENSORMAP, "%s: the map was changed at %s, and no fence.proxy kind=%s came since", sett__ops[c->program->given->op[op].code].text,
+        sett__where_noted(c, x->op, where, sizeof where), x->released ? "tensormap.acquire of it" : "tensormap.release");
 }
 
 /* ---- fences --------------------------------------------------------------------------------------------------------- */
@@ -148,12 +148,11 @@ bool sett__proxy_fence(sett__core *c, sett__warp *w, const sett__insn *i)
     for (uint32_t n = 0; n < SETT__CHANGED && kind == RELEASE; n++)
         k->changed[n].released = true;
     sett__full_fence();
-    return kind != ACQUIRE || acquire(c, w, i);
+    return (kind != ACQUIRE || acquire(c, w, i)) && sett__tell_sync(c, (sett__sync){.what = SETT__PROXY_FENCED, .warp = w, .lanes = w->active, .op = i->op, .n = kind});
 }
 
 bool sett__mbarrier_fence(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    (void)w, (void)i;
     c->cta->cluster->fences++;
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__MBAR_FENCED, .warp = w, .lanes = w->active, .op = i->op});
 }

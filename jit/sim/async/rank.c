@@ -6,8 +6,10 @@
 bool sett__cluster_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint32_t twice = w->active & (w->apart.arrived | w->apart.released);
-    if (twice)
-        return sett__fault(c, w, __builtin_ctz(twice), i->op, "cluster.arrive: the thread has arrived already, and not waited since");
+    if (twice && !sett__object(c, w, __builtin_ctz(twice), i->op, SETT_CHECK_BARRIER_COUNT, "cluster.arrive: the thread has arrived already, and not waited since"))
+        return false;
+    if (!sett__tell_sync(c, (sett__sync){.what = SETT__CLUSTER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op}))
+        return false;
     w->apart.arrived |= w->active;
     c->cta->cluster->arrived = true;
     c->cta->cluster->moves++;
@@ -17,13 +19,13 @@ bool sett__cluster_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
 bool sett__cluster_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint32_t never = w->active & ~(w->apart.arrived | w->apart.released);
-    if (never)
-        return sett__fault(c, w, __builtin_ctz(never), i->op, "cluster.wait: the thread has not arrived");
-    if (w->active & ~w->apart.released)
+    if (never && !sett__object(c, w, __builtin_ctz(never), i->op, SETT_CHECK_BARRIER_COUNT, "cluster.wait: the thread has not arrived"))
+        return false;
+    if (w->active & ~never & ~w->apart.released)
         return sett__try_again(w, SETT__FOR_CLUSTER, 0);
     w->apart.released &= ~w->active;
     sett__peers_known(c->cta, c->cta->cluster->gathered);
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__CLUSTER_WAITED, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 /* ---- where the block is ------------------------------------------------------------------------------ */
@@ -51,7 +53,7 @@ bool sett__set_registers(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!sett__whole_warp(c, w, i, "setmaxnreg"))
         return false;
     if (up ? want < has : want > has)
-        return sett__fault(c, w, 0, i->op, "setmaxnreg: %s to %u registers, and the thread has %u", up ? "up" : "down", want, has);
+        return sett__object(c, w, 0, i->op, SETT_CHECK_REGISTERS, "setmaxnreg: %s to %u registers, and the thread has %u", up ? "up" : "down", want, has);
     if (up && want - has > c->cta->registers)
         return sett__try_again(w, SETT__FOR_REGISTERS, 0);
     c->cta->registers += has - want;

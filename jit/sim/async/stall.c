@@ -11,7 +11,7 @@ static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp 
         sett__put(t, "ended");
         return;
     }
-    sett__putf(t, "at %s: ", sett__where(c->program, sett__wait_op(c, w), where, sizeof where));
+    sett__putf(t, "at %s: ", sett__where_noted(c, sett__wait_op(c, w), where, sizeof where));
     if (w->wait.what == SETT__FOR_MBARRIER || w->wait.what == SETT__FOR_POLL)
         sett__mbarrier_words(c, b, w->wait.id, t);
     else if (c->program->given->op[sett__wait_op(c, w)].code == SETT__WGWAIT)

@@ -89,9 +89,9 @@ static const unsigned char *map_bytes(sett__core *c, const sett__warp *w, const 
     uint64_t address = (uint64_t)sett__form_value(c, w, i, k, lane, 0);
     char verb[64];
     snprintf(verb, sizeof verb, "%s: a map in", sett__form_text(c, i));
-    if (address % SETT__MAP_ALIGN)
-        sett__fault(c, w, lane, i->op, "%s: a map lies at a multiple of 64, not at 0x%llx", sett__form_text(c, i), (unsigned long long)address);
-    else if (sett__check_address(c, w, lane, i->op, verb, NULL, address, address, SETT__MAP_BYTES))
+    if (address % SETT__MAP_ALIGN && !sett__object(c, w, lane, i->op, SETT_CHECK_ALIGN, "%s: a map lies at a multiple of 64, not at 0x%llx", sett__form_text(c, i), (unsigned long long)address))
+        return NULL;
+    if (sett__check_address(c, w, lane, i->op, verb, NULL, address, address, SETT__MAP_BYTES))
         return (const unsigned char *)(uintptr_t)address;
     return NULL;
 }
@@ -103,14 +103,14 @@ static bool take_map(sett__core *c, const sett__warp *w, const sett__insn *i, ui
         return false;
     memcpy(m, from, sizeof *m);
     const char *why = wrong(m);
-    return !why || sett__fault(c, w, lane, i->op, "%s: %s", sett__form_text(c, i), why);
+    return !why || sett__fault(c, w, lane, i->op, SETT_CHECK_TENSORMAP, "%s: %s", sett__form_text(c, i), why);
 }
 
 /* Which the machine takes for an illegal instruction, of a load too. */
 static bool begins_at_16_bytes(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, const box *b)
 {
     return b->at[0] * b->size % 16 == 0 ||
-           sett__fault(c, w, lane, i->op, "%s: coordinate 0 is %lld, of elements of %u bytes, and a box begins at a multiple of 16 bytes", sett__form_text(c, i), (long long)b->at[0], b->size);
+           sett__object(c, w, lane, i->op, SETT_CHECK_ALIGN, "%s: coordinate 0 is %lld, of elements of %u bytes, and a box begins at a multiple of 16 bytes", sett__form_text(c, i), (long long)b->at[0], b->size);
 }
 
 /* Its coordinates are the operands from `first` on. */
@@ -121,7 +121,7 @@ static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, ui
     if (!take_map(c, w, i, map, lane, &b->m))
         return false;
     if (n != b->m.rank)
-        return sett__fault(c, w, lane, i->op, "%s: %u coordinates of a tensor map of %u modes", sett__form_text(c, i), n, b->m.rank);
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_TENSORMAP, "%s: %u coordinates of a tensor map of %u modes", sett__form_text(c, i), n, b->m.rank);
     b->size = (uint32_t)sett__dtype_bytes((sett_dtype)b->m.dtype);
     b->row = b->m.box[0] * b->size;
     b->pitch = b->m.swizzle ? 16u << b->m.swizzle : b->row;
@@ -130,7 +130,7 @@ static bool take_box(sett__core *c, const sett__warp *w, const sett__insn *i, ui
         b->many[k] = (b->m.box[k] + b->m.step[k] - 1u) / b->m.step[k];
         b->rows *= k ? b->many[k] : 1;
         if ((uint64_t)b->rows * b->pitch > MOST)
-            return sett__fault(c, w, lane, i->op, "%s: a box of more bytes than shared memory has", sett__form_text(c, i));
+            return sett__fault(c, w, lane, i->op, SETT_CHECK_BOUNDS, "%s: a box of more bytes than shared memory has", sett__form_text(c, i));
     }
     return begins_at_16_bytes(c, w, i, lane, b);
 }
@@ -287,6 +287,21 @@ bool sett__tma_load(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- stores and reductions --------------------------------------------------------------------------------------- */
+/* What of a box is inside of the tensor is stored. */
+static void follow_rows(sett__core *c, const sett__event *e, const tile *x)
+{
+    uint32_t from, to;
+    unsigned char *p;
+    for (uint32_t r = 0; r < x->b.rows; r++) {
+        if (!row_of(&x->b, r, &p, &from, &to))
+            continue;
+        for (uint32_t at = r * x->b.row + from * x->b.size, end = r * x->b.row + to * x->b.size, n; at < end; at += n) {
+            n = sett__least(PIECE - at % PIECE, end - at);
+            c->program->follow->stored(c, e->warp, e->lane, e->op, (uint32_t)(x->from + placed(&x->b, at) - c->cta->shared), n);
+        }
+    }
+}
+
 static bool read_box(sett__core *c, const sett__event *e, tile *x)
 {
     sett__effect read = sett__event_effect(e, SETT__READ, PIECE);
@@ -298,6 +313,8 @@ static bool read_box(sett__core *c, const sett__event *e, tile *x)
             return false;
         memcpy(x->data + at, piece, PIECE);
     }
+    if (c->program->follow)
+        follow_rows(c, e, x);
     return true;
 }
 
@@ -329,7 +346,7 @@ static bool has_reduction(sett__core *c, const sett__warp *w, const sett__insn *
 {
     uint32_t lg = (uint32_t)__builtin_ctz(b->size);
     bool has = lg <= 3 && b->m.dtype < SETT__ROW_TYPES && c->program->wide->op[b->reduce][b->m.dtype];
-    return has || sett__fault(c, w, lane, i->op, "tma.reduce: there is no such operation on %s", sett_dtype_name((sett_dtype)b->m.dtype));
+    return has || sett__fault(c, w, lane, i->op, SETT_CHECK_TENSORMAP, "tma.reduce: there is no such operation on %s", sett_dtype_name((sett_dtype)b->m.dtype));
 }
 
 /* Which the machine takes for an illegal instruction. */
@@ -337,7 +354,7 @@ static bool begins_inside(sett__core *c, const sett__warp *w, const sett__insn *
 {
     for (int k = 0; k < b->m.rank; k++)
         if (b->at[k] < 0)
-            return sett__fault(c, w, lane, i->op, "%s: coordinate %d is %lld, and what is written begins at none below 0", sett__form_text(c, i), k, (long long)b->at[k]);
+            return sett__fault(c, w, lane, i->op, SETT_CHECK_BOUNDS, "%s: coordinate %d is %lld, and what is written begins at none below 0", sett__form_text(c, i), k, (long long)b->at[k]);
     return true;
 }
 
@@ -432,10 +449,10 @@ static bool change(sett__core *c, const sett__warp *w, const sett__insn *i, int 
     tensor_map m;
     memcpy(&m, at, sizeof m);
     if (m.magic != MAGIC)
-        return sett__fault(c, w, lane, i->op, "tensormap.replace: there is no tensor map");
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_TENSORMAP, "tensormap.replace: there is no tensor map");
     replace(&m, field, sett__form_attr(c, i, SETT__AT_REPLACE_ORDINAL), (uint64_t)sett__form_value(c, w, i, VALUE, lane, 0));
     if (!m.dtype)
-        return sett__fault(c, w, lane, i->op, "tensormap.replace: types that flush to zero are not modelled");
+        return sett__fault(c, w, lane, i->op, SETT__NO_KIND, "tensormap.replace: types that flush to zero are not modelled");
     memcpy(at, &m, sizeof m);
     return true;
 }

@@ -5,7 +5,8 @@
 #define SETT_JIT_SIM_CHECK_H
 #include "jit/sim/machine/machine.h"
 
-/* The watch of a program that is checked. NULL: nothing is told. */
-const sett__watch *sett__check_watch(const sett__tape *);
+/* The watch of a program that is checked, for ERRORS, ALL or STRICT. NULL: what any program has (async/proxy.c). */
+const sett__watch *sett__check_watch(const sett__tape *, sett_checks);
+extern const sett__follow sett__check_follow; /* follow.c: of a program that is checked: what nobody has written, until it is used */
 
 #endif

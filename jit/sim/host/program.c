@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tape becomes a program, or two. */
 #include "inside.h"
+#include "jit/sim/async/async.h"
+#include "jit/sim/check/check.h"
 #include <stdlib.h>
 
 /* Blocks of both kinds run in one launch: an atomic in one of them is seen by all. */
@@ -24,19 +26,29 @@ static sett_status make_unguarded(sett__program *p, sett_error *e)
     return status;
 }
 
-sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
+/* Who is told of effects: the checker, else what faults whatever the order. */
+static const sett__watch *watch_of(const sett__program *p, sett_checks checks)
+{
+    const sett__watch *checker = p->checked ? sett__check_watch(p->given, checks) : NULL;
+    return checker ? checker : p->async ? sett__proxy_watch(p->given) : NULL;
+}
+
+/* plain: as sett__program_make takes it. */
+static sett_status make(const sett__tape *tape, bool plain, sett_checks checks, sett__program **out, sett_error *e)
 {
     *out = NULL;
     sett__program *p = calloc(1, sizeof *p);
-    const bool async = sett__is_async(tape);
+    const bool checked = checks > SETT_CHECKS_OFF, async = checked || sett__is_async(tape);
     plain |= async;
     sett_status status = p && (plain || sett__rewrite(tape, false, &p->rewritten)) ? SETT_OK : sett__no_room(e);
     if (!status) {
         p->given = p->tape = tape;
         p->plain = plain;
         p->async = async;
+        p->checked = checked;
         p->listens = async && sett__listens(tape);
-        p->watch = async ? sett__proxy_watch(tape) : NULL;
+        p->watch = watch_of(p, checks);
+        p->follow = checked ? &sett__check_follow : NULL;
         status = sett__find_calls(p, e);
     }
     if (!status)
@@ -49,6 +61,16 @@ sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program
     }
     *out = p;
     return status;
+}
+
+sett_status sett__program_make(const sett__tape *tape, bool plain, sett__program **out, sett_error *e)
+{
+    return make(tape, plain, SETT_CHECKS_OFF, out, e);
+}
+
+sett_status sett__program_check(const sett__tape *tape, sett_checks checks, sett__program **out, sett_error *e)
+{
+    return make(tape, true, checks, out, e);
 }
 
 void sett__program_free(sett__program *p)

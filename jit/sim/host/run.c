@@ -53,6 +53,7 @@ enum { GUARDED, UNGUARDED, N_KINDS };
 typedef struct worker {
     struct sett__run *run;
     sett__core core;
+    sett__notes notes;
     struct kind {
         sett__cta *spare; /* blocks that have ended */
         struct sett__strip *strip;
@@ -221,7 +222,7 @@ static void work(struct sett__run *run, bool polls)
     const sett__program *p = run->program;
     uint32_t n_lazy = p->unguarded && p->unguarded->n_lazy > p->n_lazy ? p->unguarded->n_lazy : p->n_lazy;
     worker w = {.run = run, .want = 1, .last = &w.resident, .known = p->n_fact ? malloc(p->n_fact * sizeof *w.known) : NULL};
-    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = polls || run->deadline > 0};
+    w.core = (sett__core){.launch = run->launch, .lock = &run->lock, .halt = run->halt, .deadline = run->deadline, .looks = polls || run->deadline > 0, .notes = &w.notes};
     w.core.poll_at = polls ? sett__now_ms() + SETT__POLL_MS : 0;
     w.core.lazy = calloc((size_t)n_lazy + 1, sizeof *w.core.lazy);
     fenv_t env;
@@ -250,6 +251,8 @@ static void *thread_main(void *run)
 /* ---- the launch ------------------------------------------------------------------------------------ */
 static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
 {
+    if (l->check) /* one seed, one report */
+        return 1;
     long cores = l->threads > 0 ? l->threads : sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t n = cores < 1 ? 1 : (uint64_t)cores;
     n = n < blocks ? n : blocks;

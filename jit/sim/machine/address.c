@@ -55,7 +55,7 @@ uint32_t sett__form_lanes(const sett__core *c, const sett__warp *w, const sett__
 /* ---- places ------------------------------------------------------------------------------------------ */
 static bool outside(sett__core *c, const sett__warp *w, const sett__aim *s, const char *what, int64_t room)
 {
-    return sett__fault(c, w, s->lane, s->op, "%s %s: bytes %lld to %lld of %lld are outside", s->verb, what, (long long)s->at,
+    return sett__fault(c, w, s->lane, s->op, SETT_CHECK_BOUNDS, "%s %s: bytes %lld to %lld of %lld are outside", s->verb, what, (long long)s->at,
         (long long)(s->at + (int64_t)s->bytes - 1), (long long)room);
 }
 
@@ -78,7 +78,7 @@ bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t 
     sett__extent *x = &c->around;
     bool freed = false;
     if (address < LEAST || address + bytes < address)
-        return sett__fault(c, w, lane, op, "%s %s: 0x%llx is no address of it", verb, memory_of(c, r, memory), (unsigned long long)address);
+        return sett__fault(c, w, lane, op, SETT_CHECK_BOUNDS, "%s %s: 0x%llx is no address of it", verb, memory_of(c, r, memory), (unsigned long long)address);
     bool known = x->bytes && base - (uintptr_t)x->data < x->bytes;
     known = known || (c->launch->blocks && sett__allocations_around(c->launch->blocks, (const void *)(uintptr_t)base, x, &freed));
     int64_t at = (int64_t)(address - (uintptr_t)x->data), has = (int64_t)x->bytes;
@@ -87,7 +87,7 @@ bool sett__check_address(sett__core *c, const sett__warp *w, int lane, uint32_t 
     x->bytes = 0;
     if (!known)
         return true;
-    return sett__fault(c, w, lane, op, "%s %s: bytes %lld to %lld of %s of %lld%s", verb, memory_of(c, r, memory), (long long)at, (long long)(at + (int64_t)bytes - 1),
+    return sett__fault(c, w, lane, op, freed ? SETT_CHECK_UNINIT : SETT_CHECK_BOUNDS, "%s %s: bytes %lld to %lld of %s of %lld%s", verb, memory_of(c, r, memory), (long long)at, (long long)(at + (int64_t)bytes - 1),
         freed ? "an allocation that sett_free took back," : "an allocation", (long long)has, freed ? "" : " are outside");
 }
 
@@ -95,9 +95,10 @@ static bool reach_address(sett__core *c, const sett__warp *w, const sett__root *
 {
     uint64_t base = ((const uint64_t *)sett__at(w, r->from))[s->lane];
     char memory[100];
-    if (base & (r->align - 1))
-        return sett__fault(c, w, s->lane, s->op, "%s %s: it begins at 0x%llx, which is not a multiple of the %u that gmem promises",
-            s->verb, memory_of(c, r, memory), (unsigned long long)base, r->align);
+    if (base & (r->align - 1) &&
+        !sett__object(c, w, s->lane, s->op, SETT_CHECK_ALIGN, "%s %s: it begins at 0x%llx, which is not a multiple of the %u that gmem promises", s->verb,
+            memory_of(c, r, memory), (unsigned long long)base, r->align))
+        return false;
     if (r->bytes && (s->at < 0 || (uint64_t)s->at > r->bytes || s->bytes > r->bytes - (uint64_t)s->at))
         return outside(c, w, s, memory_of(c, r, memory), (int64_t)r->bytes);
     s->p = (unsigned char *)(uintptr_t)(base + (uint64_t)s->at);
@@ -109,10 +110,10 @@ static bool reach_peer(sett__core *c, const sett__warp *w, const sett__root *r, 
     const sett__cluster *k = c->cta->cluster;
     int32_t rank = ((const int32_t *)sett__at(w, r->from))[s->lane];
     if (rank < 0 || (uint32_t)rank >= k->n)
-        return sett__fault(c, w, s->lane, s->op, "%s shared memory of a peer: there is no block %d in a cluster of %u", s->verb, rank, k->n);
+        return sett__fault(c, w, s->lane, s->op, SETT_CHECK_BOUNDS, "%s shared memory of a peer: there is no block %d in a cluster of %u", s->verb, rank, k->n);
     s->of = k->cta[rank];
     if (s->of->left)
-        return sett__fault(c, w, s->lane, s->op, "%s shared memory of a peer: block %d of the cluster has ended, and its memory is gone", s->verb, rank);
+        return sett__object(c, w, s->lane, s->op, SETT_CHECK_LIFETIME, "%s shared memory of a peer: block %d of the cluster has ended, and its memory is gone", s->verb, rank);
     return true;
 }
 
@@ -123,7 +124,7 @@ bool sett__peer_touched(sett__core *c, const sett__warp *w, int lane, uint32_t o
     if (of == c->cta || c->program->listens)
         return true;
     of->touched = (sett__touched){.when = ++k->touches, .op = op, .lane = lane, .warp = w, .by = c->cta};
-    return k->met || sett__fault(c, w, lane, op, "%s touches shared memory of block %u of the cluster, and nothing says that it has begun: "
+    return k->met || sett__object(c, w, lane, op, SETT_CHECK_LIFETIME, "%s touches shared memory of block %u of the cluster, and nothing says that it has begun: "
                          "cluster.arrive and cluster.wait come before", sett__ops[c->program->given->op[op].code].text, of->rank);
 }
 
@@ -160,7 +161,7 @@ bool sett__reach(sett__core *c, const sett__warp *w, sett__aim *s)
     else
         s->p = m->p + s->at;
     if (there && (uintptr_t)s->p & (s->align - 1))
-        return sett__fault(c, w, s->lane, s->op, "%s %s: byte %lld is not aligned to %llu bytes", s->verb,
+        return sett__object(c, w, s->lane, s->op, SETT_CHECK_ALIGN, "%s %s: byte %lld is not aligned to %llu bytes", s->verb,
             r->space == SETT__GLOBAL ? param_name(c, r) : r->space == SETT__ADDRESS ? "global memory" : "shared memory", (long long)s->at,
             (unsigned long long)s->align);
     return there;
@@ -176,7 +177,7 @@ bool sett__form_place(sett__core *c, const sett__warp *w, const sett__insn *i, u
     snprintf(verb, sizeof verb, "%s:", sett__form_text(c, i));
     *to = (sett__aim){.lane = lane, .op = i->op, .root = at->root, .verb = verb, .bytes = bytes, .align = align};
     if (index >> FAR != 0 && index >> FAR != -1)
-        return sett__fault(c, w, lane, i->op, "%s offset %lld is past 2^48", verb, (long long)index);
+        return sett__fault(c, w, lane, i->op, SETT_CHECK_BOUNDS, "%s offset %lld is past 2^48", verb, (long long)index);
     to->at = (index + at->offset) * ((int64_t)1 << c->program->root[at->root].lg);
     bool there = sett__reach(c, w, to);
     to->verb = NULL;

@@ -23,9 +23,11 @@ struct sett__warp {
     sett__wait wait;
     uint64_t in_order; /* by program->order */
     uint64_t rounds;   /* of while loops, in this block */
+    bool follows;      /* it has read poison: shadow.h */
     sett__apart apart;             /* of async programs */
     uint32_t saved[SETT__MAX_DEPTH], other[SETT__MAX_DEPTH]; /* of each open region: lanes that entered it; of an IF, those of its ELSE */
 };
+typedef struct sett__shadow sett__shadow;
 typedef struct sett__window {
     unsigned char *p;
     int64_t lo, hi; /* bytes around p that may be touched */
@@ -52,6 +54,7 @@ typedef struct sett__cta {
     struct sett__mbarrier *mbar;   /* program->n_mbar */
     struct sett__granule *granule; /* of its shared memory; NULL: nobody asks */
     uint32_t n_granule;
+    sett__shadow *shadow;          /* of a program that is followed; NULL: there was no memory for it */
     uint64_t known;                /* the last access by a peer of which it knows */
     sett__touched touched;         /* the last one */
     struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
@@ -61,11 +64,14 @@ typedef struct sett__cta {
 typedef enum sett__turn_end { SETT__ENDED, SETT__AWAITS, SETT__LONG, SETT__FAULT } sett__turn_end;
 
 /* ---- a worker ------------------------------------------------------------------------------------------------ */
+/* Operations that the text of a report names, beside the one that it is at. */
+typedef struct sett__notes { uint32_t n, op[SETT_CHECK_SITES]; } sett__notes;
 struct sett__core { /* one worker */
     const sett__program *program; /* of the block */
     const sett__sim_launch *launch;
     pthread_mutex_t *lock;      /* of the launch: for printing, and what has no instruction */
     sett__cta *cta;             /* the block that it runs */
+    struct sett__event *event;  /* of it, a part of which runs; NULL: a warp does */
     const unsigned char **lazy; /* where what was loaded last lies, by pieces */
     struct sett__strip *strip;  /* of the program; NULL: blocks run one by one */
     uint8_t in_order;     /* do the lanes of the last base follow each other? 2: not looked at */
@@ -76,6 +82,7 @@ struct sett__core { /* one worker */
     double poll_at;       /* likewise: when launch->poll is asked next; 0: not by this worker */
     sett__extent around;  /* of address.c: the allocation that was found last */
     sett_error fault;
+    sett__notes *notes;
 };
 static inline uint32_t sett__threads(const sett__sim_launch *l) /* of a block */
 {

@@ -9,7 +9,8 @@ typedef struct sett__mbarrier {
     uint32_t pending; /* that this phase still waits for */
     uint32_t phase;   /* since its init */
     int32_t tx;       /* bytes that were announced and have not come; below 0: that came first */
-    uint32_t op;      /* its init */
+    uint32_t op;      /* its init, or inval */
+    uint32_t expects; /* who announced bytes last, + 1; 0: nobody */
     uint64_t known;   /* accesses to peers when the last phase ended */
     uint32_t made;    /* in cluster->fences, when it was made */
     uint32_t seen;    /* the phase when a wait last went through */
@@ -17,7 +18,27 @@ typedef struct sett__mbarrier {
 } sett__mbarrier;
 
 enum { SETT__CLUSTER_BLOCKS = 16 };
+/* What goes on by itself: async/async.c. */
 typedef struct sett__event sett__event;
+enum { SETT__EVENT_CP, SETT__EVENT_LOAD, SETT__EVENT_STORE, SETT__EVENT_WGMMA }; /* STORE and WGMMA complete by groups */
+typedef bool (*sett__event_fn)(sett__core *, sett__event *, uint32_t part); /* false: it has faulted, at event->op */
+struct sett__event {
+    sett__event_fn part;
+    uint8_t kind, parts, done;
+    bool waited;      /* it completes at mbarriers: */
+    uint32_t mbar;    /* in the tables of: */
+    uint16_t ranks;   /* these blocks */
+    uint16_t reads, writes; /* blocks whose shared memory part 0 reads; the last part writes */
+    sett__cta *cta;   /* whose it is */
+    sett__warp *warp;
+    int lane;
+    uint32_t op, number;
+    uint32_t group;   /* of its lane; of WGMMA, of its warp */
+    uint32_t nth;     /* WGMMA: of its warp's products */
+    size_t bytes;
+    void *told;       /* of who is told of it */
+    _Alignas(16) unsigned char data[];
+};
 /* A tensor map that the kernel changed. */
 enum { SETT__CHANGED = 4 };
 typedef struct sett__changed {

@@ -31,8 +31,8 @@ typedef enum sett__step {
     SETT__S_POLL, /* is the launch to end? */
     SETT__S_COPY, SETT__S_PICK, SETT__S_REGROUP, SETT__S_CONST, SETT__S_VALUE, SETT__S_INDEX,
     SETT__S_LOAD, SETT__S_STORE, SETT__S_ATOM, SETT__S_CP_ASYNC, SETT__S_CP_COMMIT, SETT__S_CP_WAIT,
-    SETT__S_BARRIER, SETT__S_NAMED, SETT__S_FENCE,
-    SETT__S_SYNC_WARP, /* in a region alone: elsewhere no lane is missing */
+    SETT__S_BARRIER, SETT__S_NAMED, SETT__S_FENCE, SETT__S_GRID,
+    SETT__S_SYNC_WARP, /* in a region, or for who listens: elsewhere no lane is missing */
     SETT__S_SHFL, SETT__S_VOTE, SETT__S_MATCH, SETT__S_REDUX, SETT__S_ELECT, SETT__S_SPECIAL,
     SETT__S_IF, SETT__S_ELSE, SETT__S_ENDIF, SETT__S_FOR, SETT__S_ENDFOR, SETT__S_LOOP, SETT__S_WHILE, SETT__S_ENDLOOP,
     SETT__S_INLINE, SETT__S_PRINTF, SETT__S_ASSERT,
@@ -215,8 +215,10 @@ struct sett__program {
     bool plain;   /* without anything of fast/ */
     bool atomics; /* others may look while a launch runs */
     bool awaits;  /* a while loop reads memory that other blocks may write: it may wait for them */
+    bool checked; /* its launches are: each has a .check; async, whatever operations it has */
     bool async;   /* it has operations of clusters, mbarriers or copies by themselves: cluster.c runs it */
     const struct sett__watch *watch; /* effect.h: is told effects on memory; NULL: nobody is */
+    const struct sett__follow *follow; /* shadow.h: follows what nobody has written; NULL: nobody does */
     bool listens; /* a block may learn from memory what others do */
     bool polls;   /* a while loop asks an mbarrier, and reads what other clusters may write */
     bool counts;  /* a while loop asks an mbarrier, and keeps something: it may end by itself, after so many rounds */

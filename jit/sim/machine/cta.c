@@ -94,6 +94,8 @@ void sett__block_free(sett__cta *b)
 {
     for (uint32_t i = 0; b && i < b->n_warps; i++)
         free(b->warp[i].pending);
+    if (b)
+        sett__shadow_free(b->shadow);
     free(b);
 }
 
@@ -127,6 +129,8 @@ void sett__block_begin(sett__core *c)
         if (p->local_bytes)
             memset(w->frame[0] + p->local_at, POISON, p->local_bytes);
     }
+    if (p->follow)
+        p->follow->begin(c);
 }
 
 /* ---- its turns ---------------------------------------------------------------------------------------- */

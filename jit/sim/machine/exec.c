@@ -2,8 +2,24 @@
 /* One warp, an instruction at a time. */
 #include "machine.h"
 
+/* The same of a program that is followed. */
+static sett__state exec_followed(sett__core *c, sett__warp *w)
+{
+    const sett__follow *f = c->program->follow;
+    const sett__insn *code = c->program->code;
+    w->state = SETT__RUNNING;
+    while (w->state == SETT__RUNNING) {
+        const sett__insn *i = &code[w->pc++];
+        if (!(w->follows || f->always >> i->step & 1 ? f->step(c, w, i) : i->run(c, w, i)))
+            w->state = SETT__FAULTED;
+    }
+    return w->state;
+}
+
 sett__state sett__exec(sett__core *c, sett__warp *w)
 {
+    if (c->program->follow)
+        return exec_followed(c, w);
     const sett__insn *code = c->program->code;
     w->state = SETT__RUNNING;
     while (w->state == SETT__RUNNING) {

@@ -37,19 +37,49 @@ static void fault_text(sett__core *c, sett_status status, uint32_t op, const cha
 bool sett__fault_as(sett__core *c, sett_status status, const sett__warp *w, int lane, uint32_t op, const char *what)
 {
     char thread[48] = "";
+    c->notes->n = 0;
     if (!c->fault.status)
         fault_text(c, status, op, what, w ? thread_text(c, w->index * WARP + (uint32_t)lane, thread) : thread);
     return false;
 }
 
-bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, const char *format, ...)
+/* The same as a finding. */
+static void find(sett__core *c, const sett__warp *w, int lane, uint32_t op, int kind, const char *what)
 {
-    char what[400];
+    char thread[48] = "";
+    sett__finding f = {.kind = (uint8_t)kind, .level = SETT_CHECK_ERROR};
+    const char *name = c->launch->name ? c->launch->name : "?", *words = sett__kernel_words(&name);
+    sett__finding_site(&f, op, sett__role_of(&c->program->given->op[op]));
+    sett__report(c, &f, "%s, block (%u,%u,%u)%s%s%s%s", what, c->cta->at[0], c->cta->at[1], c->cta->at[2], w ? " thread " : "",
+        w ? thread_text(c, w->index * WARP + (uint32_t)lane, thread) : "", words, name);
+}
+
+static bool fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, int kind, bool goes_on, const char *format, va_list ap)
+{
+    char what[800];
+    const bool checked = c->launch->check && kind != SETT__NO_KIND && !c->fault.status;
+    vsnprintf(what, sizeof what, format, ap);
+    if (checked)
+        find(c, w, lane, op, kind, what);
+    return (checked && goes_on) || sett__fault_as(c, SETT_E_FAULT, w, lane, op, what);
+}
+
+bool sett__fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, int kind, const char *format, ...)
+{
     va_list ap;
     va_start(ap, format);
-    vsnprintf(what, sizeof what, format, ap);
+    fault(c, w, lane, op, kind, false, format, ap);
     va_end(ap);
-    return sett__fault_as(c, SETT_E_FAULT, w, lane, op, what);
+    return false;
+}
+
+bool sett__object(sett__core *c, const sett__warp *w, int lane, uint32_t op, int kind, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    bool on = fault(c, w, lane, op, kind, true, format, ap);
+    va_end(ap);
+    return on;
 }
 
 /* No warp of the block can go on: who waits where, and who has ended. Warps in the same state are told together. */
@@ -68,7 +98,7 @@ void sett__deadlock(sett__core *c, uint32_t first_waiting)
         if (w->state == SETT__DONE)
             sett__put(&text, "ended");
         else
-            sett__putf(&text, "wait%s at %s", j == i + 1 ? "s" : "", sett__where(c->program, code[w->pc - 1].op, where, sizeof where));
+            sett__putf(&text, "wait%s at %s", j == i + 1 ? "s" : "", sett__where_noted(c, code[w->pc - 1].op, where, sizeof where));
     }
     if (!c->fault.status)
         fault_text(c, SETT_E_FAULT, code[c->cta->warp[first_waiting].pc - 1].op, what, "");

@@ -36,6 +36,28 @@ static sett_check_site site_at(const sett__tape *t, uint32_t op, sett_check_role
     return to;
 }
 
+const char *sett__where_noted(const sett__core *c, uint32_t op, char *buf, size_t size)
+{
+    if (c->launch->check && c->notes->n < SETT_CHECK_SITES)
+        c->notes->op[c->notes->n++] = op;
+    return sett__where(c->program, op, buf, size);
+}
+
+/* The lines that the text names, which are not among the sites yet. */
+static void add_noted(sett__core *c, sett_finding *is)
+{
+    const sett__tape *t = c->program->given;
+    for (uint32_t k = 0; k < c->notes->n && is->n_site < SETT_CHECK_SITES; k++) {
+        const sett_check_site at = site_at(t, c->notes->op[k], sett__role_of(&t->op[c->notes->op[k]]));
+        bool there = false;
+        for (int i = 0; i < is->n_site; i++)
+            there |= is->site[i].line == at.line && !strcmp(is->site[i].file, at.file);
+        if (!there)
+            is->site[is->n_site++] = at;
+    }
+    c->notes->n = 0;
+}
+
 void sett__report(sett__core *c, const sett__finding *f, const char *format, ...)
 {
     char text[4096], where[160];
@@ -44,6 +66,7 @@ void sett__report(sett__core *c, const sett__finding *f, const char *format, ...
     sett_finding is = {.kind = (sett_check_kind)f->kind, .level = (sett_check_level)f->level, .text = text, .kernel = c->launch->name ? c->launch->name : "", .count = 1, .n_site = f->n_site};
     for (int i = 0; i < f->n_site; i++)
         is.site[i] = site_at(f->site[i].of ? f->site[i].of : c->program->given, f->site[i].op, (sett_check_role)f->site[i].role);
+    add_noted(c, &is);
     if (f->n_site) {
         const sett__tape *t = f->site->of ? f->site->of : c->program->given;
         sett__putf(&to, "%s%s: ", sett__op_where(t, f->site->op, where, sizeof where), sett__op_where_tape(t, f->site->op));

@@ -95,9 +95,9 @@ bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i
             c->program->code[k].step != SETT__S_IF ? " left the loop"
             : r.other                              ? " took the first arm of the branch"
                                                    : " did not take the branch",
-            sett__where(c->program, c->program->code[k].op, where, sizeof where));
+            sett__where_noted(c, c->program->code[k].op, where, sizeof where));
     }
-    return sett__fault(c, w, __builtin_ctz(w->live & ~w->active), i->op, "%s", words);
+    return sett__object(c, w, __builtin_ctz(w->live & ~w->active), i->op, SETT_CHECK_DIVERGENCE, "%s", words);
 }
 
 static bool in_loop(const sett__core *c, const sett__insn *i)

@@ -20,6 +20,7 @@
 #include "code.h"
 #include "effect.h"
 #include "find.h"
+#include "shadow.h"
 #include <string.h>
 
 /* ---- small things ----------------------------------------------------------------------------------- */
@@ -86,8 +87,14 @@ static inline bool sett__whole_warp(sett__core *c, const sett__warp *w, const se
 sett_status sett__no_room(sett_error *); /* SETT_E_MEMORY, of a tape that is being decoded */
 /* sett__op_where of the given tape. */
 const char *sett__where(const sett__program *, uint32_t op, char *buf, size_t size);
-/* The first fault of a core is kept; it is SETT_E_FAULT, or of the status given. Returns false. */
-bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, const char *format, ...) SETT_PRINTF(5, 6);
+/* Of an operation that a report's text names: it is a site of the finding that is reported next. */
+const char *sett__where_noted(const sett__core *, uint32_t op, char *buf, size_t size);
+/* The first fault of a core is kept; it is SETT_E_FAULT, or of the status given. In a launch that is checked it is a finding too, of a
+ * sett_check_kind, or SETT__NO_KIND: what is no mistake of the kernel's. Returns false. */
+enum { SETT__NO_KIND = -1 };
+bool sett__fault(sett__core *, const sett__warp *, int lane, uint32_t op, int kind, const char *format, ...) SETT_PRINTF(6, 7);
+/* The same of what the launch can go on behind: true, in a launch that is checked. */
+bool sett__object(sett__core *, const sett__warp *, int lane, uint32_t op, int kind, const char *format, ...) SETT_PRINTF(6, 7);
 bool sett__fault_as(sett__core *, sett_status, const sett__warp *, int lane, uint32_t op, const char *what);
 void sett__deadlock(sett__core *, uint32_t first_waiting);
 
@@ -103,6 +110,8 @@ bool sett__full_warp(sett__core *, const sett__warp *, const sett__insn *); /* f
 bool sett__whole_group(sett__core *, const sett__warp *, const sett__insn *); /* false: it is not of four whole warps, and has faulted */
 /* The first of its group's warps that has not begun product number nth; NULL: all have. */
 const sett__warp *sett__wgmma_missing(const sett__cta *, const sett__warp *, uint32_t nth);
+/* Where a lane's shfl.sync reads, as in the PTX ISA, whose lane operand b has five bits. how: SETT__SHFL_*. */
+int sett__source_lane(int how, int lane, int b, int width);
 /* Has the warp to wait at this instruction: it is tried again. Returns true. */
 bool sett__try_again(sett__warp *, int what, uint32_t id);
 

@@ -153,7 +153,7 @@ bool sett__cp_commit(sett__core *c, sett__warp *w, const sett__insn *i)
     stir(c, w->pending);
     for (int l = 0; l < WARP; l++)
         w->pending->groups[l] += w->active >> l & 1;
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__CP_COMMIT, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 /* All groups of the active lanes but the newest `pending` reach memory. */
@@ -161,7 +161,7 @@ bool sett__cp_wait(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     stir(c, w->pending);
     end_some(c, w->pending, w->active, is_due, i->pending);
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__CP_WAITED, .warp = w, .lanes = w->active, .op = i->op, .n = i->pending});
 }
 
 void sett__forget(const sett__core *c, sett__warp *w)

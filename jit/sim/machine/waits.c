@@ -51,7 +51,7 @@ void sett__put_waits(const sett__core *c, sett__sink *t)
             if (!asks(&k->cta[r]->warp[i]))
                 continue;
             next = sett__put_alike(k->cta[r], i, t);
-            sett__putf(t, "at %s: ", sett__where(c->program, sett__wait_op(c, &k->cta[r]->warp[i]), where, sizeof where));
+            sett__putf(t, "at %s: ", sett__where_noted(c, sett__wait_op(c, &k->cta[r]->warp[i]), where, sizeof where));
             sett__mbarrier_words(c, k->cta[r], k->cta[r]->warp[i].wait.id, t);
         }
 }

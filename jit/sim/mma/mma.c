@@ -209,11 +209,12 @@ static bool find_rows(sett__core *c, sett__warp *w, const sett__insn *i, matrice
     for (int l = 0; l < (int)(m->n * ROWS); l++) {
         int64_t index = sett__place_index(w, at, l), first = index * m->size;
         if (index < 0 || index > room || first + PIECE > room)
-            return sett__fault(c, w, l, i->op, "%s: the row of 16 bytes from element %lld on is outside shared memory of %lld", sett__form_text(c, i),
+            return sett__fault(c, w, l, i->op, SETT_CHECK_BOUNDS, "%s: the row of 16 bytes from element %lld on is outside shared memory of %lld", sett__form_text(c, i),
                 (long long)index, (long long)room / m->size);
         m->row[l] = c->cta->shared + r->offset + first;
-        if ((uintptr_t)m->row[l] % PIECE)
-            return sett__fault(c, w, l, i->op, "%s: the row from element %lld on is not aligned to 16 bytes", sett__form_text(c, i), (long long)index);
+        if ((uintptr_t)m->row[l] % PIECE &&
+            !sett__object(c, w, l, i->op, SETT_CHECK_ALIGN, "%s: the row from element %lld on is not aligned to 16 bytes", sett__form_text(c, i), (long long)index))
+            return false;
     }
     return true;
 }
@@ -245,6 +246,12 @@ static bool tell_rows(sett__core *c, const sett__warp *w, const sett__insn *i, c
 {
     if (!c->program->watch || !(c->program->watch->threads & how))
         return true;
+    if (c->program->watch->accesses) {
+        sett__accesses a = {.warp = w, .insn = i, .how = how, .op = i->op, .of = c->cta, .bytes = PIECE, .lanes = UINT32_MAX >> (WARP - m->n * ROWS)};
+        for (uint32_t l = 0; l < m->n * ROWS; l++)
+            a.at[l] = (uint64_t)(m->row[l] - c->cta->shared);
+        return c->program->watch->accesses(c, &a);
+    }
     sett__effect e = {.warp = w, .how = how, .op = i->op, .of = c->cta, .bytes = PIECE};
     for (e.lane = 0; e.lane < (int)(m->n * ROWS); e.lane++) {
         e.at = (uint32_t)(m->row[e.lane] - c->cta->shared);

@@ -22,6 +22,15 @@ bool sett__stmatrix(sett__core *, sett__warp *, const sett__insn *);
 bool sett__movmatrix(sett__core *, sett__warp *, const sett__insn *);
 bool sett__dp4a(sett__core *, sett__warp *, const sett__insn *);
 
+/* ---- poison.c: of a warp that is followed, what becomes of poison --------------------------------------------- */
+void sett__mma_shadow(sett__core *, sett__warp *, const sett__insn *);
+void sett__movmatrix_shadow(sett__core *, sett__warp *, const sett__insn *);
+/* Rows of A in registers, from `offset` in the warp's frame on, that have poison; *read: who read it. */
+uint32_t sett__wgmma_poison(sett__core *, const sett__warp *, const sett__matmul *, uint32_t offset, uint32_t size, uint32_t *read);
+/* Eight columns of D, at `offset` in the warp's frame, by the rows of A and columns of B that have poison. root: D's, in program->root. */
+void sett__wgmma_shadow(sett__core *, sett__warp *, const sett__matmul *, uint32_t root, uint32_t offset, uint32_t op, bool adds, uint32_t rows, uint32_t columns,
+    uint32_t read);
+
 /* ---- wgmma.c ---------------------------------------------------------------------------------------------- */
 bool sett__desc(sett__core *, sett__warp *, const sett__insn *);
 bool sett__wgmma(sett__core *, sett__warp *, const sett__insn *); /* begins it */

@@ -59,7 +59,7 @@ static const unsigned char *piece(sett__core *c, const sett__warp *w, const sett
     uint32_t at = piece_at(t, r, p, trans);
     if (at + PIECE <= t->room)
         return t->read.at = at, t->told || sett__tell(c, &t->read) ? t->shared + at : NULL;
-    sett__fault(c, w, 0, i->op, "wgmma reads bytes %u to %u of shared memory, and the block has %u: the descriptor begins at %u, lead %u, stride %u, swizzle %u", at,
+    sett__fault(c, w, 0, i->op, SETT_CHECK_BOUNDS, "wgmma reads bytes %u to %u of shared memory, and the block has %u: the descriptor begins at %u, lead %u, stride %u, swizzle %u", at,
         at + PIECE - 1, t->room, t->start, t->lead, t->stride, t->row);
     return NULL;
 }
@@ -133,6 +133,59 @@ static bool take_left(sett__core *c, const sett__warp *w, const sett__insn *i, c
     return true;
 }
 
+/* ---- poison, of a program that is followed ------------------------------------------------------------------ */
+/* May there be poison in what a matrix takes: its rows or columns [first, first + n)? Looked at as one stretch of memory. */
+static bool may_have(const sett__shadow *s, tile t, bool trans, uint32_t size, uint32_t first, uint32_t n)
+{
+    enum { PATTERN = 1024 }; /* swizzles exchange within so many bytes */
+    const uint32_t along = t.row ? t.row / PIECE - 1 : 0, low = t.start / PATTERN * PATTERN;
+    t.mask = 0;
+    const uint32_t top = trans ? piece_at(&t, (K_BYTES / size - 1) | (ROWS - 1), ((first + n) / ROWS - 1) | along, true) : piece_at(&t, (first + n - 1) | (ROWS - 1), 1, false);
+    return top < low || sett__shadow_any(s, low, top / PATTERN * PATTERN + PATTERN - low);
+}
+
+/* Rows or columns [first, first + n), 32 at most, of a matrix in shared memory that have poison: bits. at: a byte of it. */
+static uint32_t lines_of(const sett__shadow *s, const tile *t, bool trans, uint32_t size, uint32_t first, uint32_t n, uint32_t *at)
+{
+    uint32_t lines = 0;
+    for (uint32_t r = 0; r < (trans ? K_BYTES / size : n); r++)
+        for (uint32_t p = 0; p < (trans ? n / ROWS : K_BYTES / PIECE); p++) {
+            const uint32_t here = trans ? piece_at(t, r, first / ROWS + p, true) : piece_at(t, first + r, p, false);
+            const uint32_t bits = sett__shadow_bits(s, here, PIECE);
+            for (uint32_t e = 0; bits && e < PIECE / size; e++)
+                lines |= bits >> e * size & ((1u << size) - 1) ? 1u << (trans ? p * ROWS + e : r) : 0;
+            *at = bits ? here + (uint32_t)__builtin_ctz(bits) : *at;
+        }
+    return lines;
+}
+
+static void follow(sett__core *c, sett__warp *w, const sett__insn *i, const operands *x, const sett__unit *u)
+{
+    const sett__shadow *s = c->cta->shadow;
+    const sett__matmul *p = &c->program->matmul[i->form.matmul];
+    const sett__root *acc = &c->program->root[sett__form_ref(c, i, 0)];
+    const uint32_t n = (uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_N), first = w->index % SETT__GROUP * WARP_ROWS;
+    const uint32_t at = (uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_ACC_AT), a_size = (uint32_t)sett__dtype_bytes((sett_dtype)u->a), b_size = (uint32_t)sett__dtype_bytes((sett_dtype)u->b);
+    const bool trans_a = sett__form_attr(c, i, SETT__AT_WGMMA_TRANS_A), trans_b = sett__form_attr(c, i, SETT__AT_WGMMA_TRANS_B);
+    uint32_t read = SETT__NONE, rows = 0, byte = 0;
+    const tile a = tile_of(c, w, i, x->a), b = tile_of(c, w, i, x->b);
+    if (in_registers(c, i)) {
+        const sett__root *r = &c->program->root[sett__form_ref(c, i, 1)];
+        rows = sett__wgmma_poison(c, w, p, r->offset + ((uint32_t)sett__form_attr(c, i, SETT__AT_WGMMA_A_AT) * WARP << r->lg), a_size, &read);
+        if (rows && read == SETT__NONE)
+            read = sett__poison_read_at(c, i->op, sett__form_ref(c, i, 1), 0);
+    } else if (may_have(s, a, trans_a, a_size, first, WARP_ROWS)) {
+        rows = lines_of(s, &a, trans_a, a_size, first, WARP_ROWS, &byte);
+        read = rows ? sett__poison_read_at(c, i->op, SETT__NONE, byte) : read;
+    }
+    const bool look = may_have(s, b, trans_b, b_size, 0, n);
+    for (uint32_t j = 0; j < n; j += SETT__COLUMNS) {
+        const uint32_t columns = look ? lines_of(s, &b, trans_b, b_size, j, SETT__COLUMNS, &byte) : 0;
+        const uint32_t from = columns ? sett__poison_read_at(c, i->op, SETT__NONE, byte) : read;
+        sett__wgmma_shadow(c, w, p, sett__form_ref(c, i, 0), acc->offset + ((at + j / SETT__COLUMNS * p->c.n) * WARP << acc->lg), i->op, x->adds, rows, columns, from);
+    }
+}
+
 /* An event: the warp's rows of a product. */
 static bool multiply(sett__core *c, sett__event *e, uint32_t part)
 {
@@ -153,6 +206,8 @@ static bool multiply(sett__core *c, sett__event *e, uint32_t part)
     u.negate_b = sett__form_attr(c, i, SETT__AT_WGMMA_NEG_B);
     if (!take_left(c, w, i, x, &u, &left))
         return false;
+    if (c->program->follow && c->cta->shadow)
+        follow(c, e->warp, i, x, &u);
     for (uint32_t j = 0; j < n; j += SETT__COLUMNS) {
         void *acc = held(c, w, i, 0, at + j / SETT__COLUMNS * p->c.n);
         if (!read_matrix(c, w, i, &t, trans, (uint32_t)sett__dtype_bytes((sett_dtype)u.b), j, SETT__COLUMNS, b, SETT__COLUMNS, 1))
@@ -175,7 +230,7 @@ static bool one_for_all(sett__core *c, const sett__warp *w, const sett__insn *i,
     *out = sett__bits_at(row, 0, lg);
     for (int l = 1; l < WARP; l++)
         if (sett__bits_at(row, l, lg) != *out)
-            return sett__fault(c, w, l, i->op, "wgmma: %s differs from lane to lane: 0x%llx in lane 0, 0x%llx in lane %d", what, (unsigned long long)*out,
+            return sett__object(c, w, l, i->op, SETT_CHECK_DIVERGENCE, "wgmma: %s differs from lane to lane: 0x%llx in lane 0, 0x%llx in lane %d", what, (unsigned long long)*out,
                 (unsigned long long)sett__bits_at(row, l, lg), l);
     return true;
 }
@@ -191,9 +246,9 @@ static bool is_alike(sett__core *c, const sett__warp *w, const sett__insn *i, co
             continue;
         char where[96];
         if (y->insn != i)
-            return sett__fault(c, w, 0, i->op, "wgmma: warp %u of its group is at another one, of %s", e->warp->index, sett__where(c->program, e->op, where, sizeof where));
+            return sett__fault(c, w, 0, i->op, SETT_CHECK_DIVERGENCE, "wgmma: warp %u of its group is at another one, of %s", e->warp->index, sett__where_noted(c, e->op, where, sizeof where));
         if (y->a != x->a || y->b != x->b || y->adds != x->adds)
-            return sett__fault(c, w, 0, i->op, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x%llx, 0x%llx and %d in warp %u, 0x%llx, 0x%llx and %d here",
+            return sett__object(c, w, 0, i->op, SETT_CHECK_DIVERGENCE, "wgmma: a descriptor, or whether it adds, differs from warp to warp: 0x%llx, 0x%llx and %d in warp %u, 0x%llx, 0x%llx and %d here",
                 (unsigned long long)y->a, (unsigned long long)y->b, (int)y->adds, e->warp->index, (unsigned long long)x->a, (unsigned long long)x->b, (int)x->adds);
     }
     return true;

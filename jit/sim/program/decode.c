@@ -537,15 +537,17 @@ static sett_status call(decoder *d, const sett__op *o)
 static sett_status barrier(decoder *d, const sett__op *o)
 {
     sett__insn i = start(d, o, SETT__S_BARRIER);
+    const bool told = d->p->watch && d->p->watch->sync;
     switch (o->code) {
     case SETT__BARRIER:
         return push(d, i);
     case SETT__SYNCWARP:
         i.step = SETT__S_SYNC_WARP;
-        return d->depth ? push(d, i) : SETT_OK;
+        return d->depth || told ? push(d, i) : SETT_OK;
     case SETT__DEPWAIT:  /* a kernel begins when those before it have ended */
     case SETT__DEPLAUNCH:
-        return SETT_OK;
+        i.step = SETT__S_GRID;
+        return told ? push(d, i) : SETT_OK;
     case SETT__FENCE:
         i.step = SETT__S_FENCE;
         return push(d, i);

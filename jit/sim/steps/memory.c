@@ -37,7 +37,7 @@ static const char *root_name(const touch *a, char buf[192])
         return p->tape->sig.param[r->param].name ? p->tape->sig.param[r->param].name : "an argument";
     const bool known = op->site < p->given->n_site && op->n;
     snprintf(buf, 192, "%s%s%s", r->space == SETT__SHARED ? "shared memory" : "a register array", known ? " made at " : "",
-        known ? sett__where(p, r->op, where, sizeof where) : "");
+        known ? sett__where_noted(a->core, r->op, where, sizeof where) : "");
     return buf;
 }
 
@@ -60,7 +60,7 @@ static bool fault_outside(touch *a, int lane)
         snprintf(to, sizeof to, "s %lld to %lld", (long long)first, (long long)(first + a->n - 1));
     else
         snprintf(to, sizeof to, " %lld", (long long)first);
-    return sett__fault(a->core, a->warp, lane, a->op, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step],
+    return sett__fault(a->core, a->warp, lane, a->op, SETT_CHECK_BOUNDS, "%s %s: element%s of %lld (byte %lld) is outside", verb[i->step],
         root_name(a, name), to, (long long)count, (long long)((uint64_t)first << i->lg));
 }
 
@@ -69,7 +69,7 @@ static bool fault_misaligned(touch *a, int lane)
     const sett__insn *i = a->insn;
     int64_t first = a->index[a->one ? 0 : lane];
     char name[192];
-    return sett__fault(a->core, a->warp, lane, a->op, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes",
+    return (i->step == SETT__S_ATOM ? sett__fault : sett__object)(a->core, a->warp, lane, a->op, SETT_CHECK_ALIGN, "%s %s: element %lld (byte %lld) is not aligned to %llu bytes",
         verb[i->step], root_name(a, name), (long long)first, (long long)((uint64_t)first << i->lg), 1ull << (a->at->align & 63));
 }
 
@@ -101,7 +101,7 @@ static bool check_far(touch *a)
         if (!(a->mask >> l & 1))
             continue;
         if (a->index[l] < -FAR || a->index[l] > FAR)
-            return sett__fault(a->core, a->warp, l, a->op, "%s element %lld is past 2^48", words, (long long)a->index[l]);
+            return sett__fault(a->core, a->warp, l, a->op, SETT_CHECK_BOUNDS, "%s element %lld is past 2^48", words, (long long)a->index[l]);
         if (!sett__reach(a->core, a->warp, &s))
             return false;
         a->far[l] = s.p;

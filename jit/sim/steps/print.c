@@ -48,7 +48,7 @@ bool sett__print(sett__core *c, sett__warp *w, const sett__insn *i)
         if (w->active >> l & 1)
             format_lane(c, w, i, l, &t);
     if (t.failed)
-        sett__fault(c, w, __builtin_ctz(w->active), i->op, "out of memory for printed text");
+        sett__fault(c, w, __builtin_ctz(w->active), i->op, SETT__NO_KIND, "out of memory for printed text");
     else if (t.len)
         emit_text(c, t.buf, t.len);
     bool ok = !t.failed;

@@ -163,27 +163,6 @@ static bool thread_index(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
-/* As shfl.sync of the PTX ISA, whose lane operand has five bits. */
-static int source_lane(int how, int lane, int b, int width)
-{
-    int least = lane & ~(width - 1), most = least | (width - 1), j = lane;
-    switch (how) {
-    case SETT__SHFL_IDX:
-        j = least | (b & (width - 1));
-        break;
-    case SETT__SHFL_UP:
-        j = lane - b < least ? lane : lane - b;
-        break;
-    case SETT__SHFL_DOWN:
-        j = lane + b;
-        break;
-    default:
-        j = lane ^ b;
-        break;
-    }
-    return j > most ? lane : j;
-}
-
 static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     uint8_t from[WARP];
@@ -191,9 +170,10 @@ static bool shuffle(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!sett__whole_warp(c, w, i, "shfl in a branch"))
         return false;
     for (int l = 0; l < WARP; l++) {
-        from[l] = (uint8_t)source_lane(i->shfl.how, l, (int)(lane[l] & 31), i->shfl.width);
-        if (!(w->live >> from[l] & 1) && (w->live >> l & 1))
-            return sett__fault(c, w, l, i->op, "shfl reads lane %d, which the block does not have", from[l]);
+        from[l] = (uint8_t)sett__source_lane(i->shfl.how, l, (int)(lane[l] & 31), i->shfl.width);
+        if (!(w->live >> from[l] & 1) && (w->live >> l & 1) &&
+            !sett__object(c, w, l, i->op, SETT_CHECK_DIVERGENCE, "shfl reads lane %d, which the block does not have", from[l]))
+            return false;
     }
     size_t size = (size_t)1 << i->lg, step = i->shfl.value & SETT__REF_SPLAT ? 0 : WARP * size;
     unsigned char *d = sett__at(w, i->d);
@@ -277,7 +257,7 @@ static bool check_step(sett__core *c, const sett__warp *w, const sett__insn *i, 
     if (!in)
         return true;
     int lane = __builtin_ctz(in);
-    return sett__fault(c, w, lane, i->op, "the step of a loop is %lld, it must be positive", sett__int_at(w, i, i->count.step, lane));
+    return sett__fault(c, w, lane, i->op, SETT_CHECK_DEADLOCK, "the step of a loop is %lld, it must be positive", sett__int_at(w, i, i->count.step, lane));
 }
 
 static bool open_for(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -338,7 +318,7 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
     }
     if (w->rounds < (c->launch->most_rounds ? c->launch->most_rounds : MOST_ROUNDS))
         return true;
-    return sett__fault(c, w, __builtin_ctz(w->active), i->op, "this warp has gone round its while loops %llu times: they do not end",
+    return sett__fault(c, w, __builtin_ctz(w->active), i->op, SETT_CHECK_DEADLOCK, "this warp has gone round its while loops %llu times: they do not end",
         (unsigned long long)w->rounds);
 }
 
@@ -346,12 +326,14 @@ static bool end_round(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Lanes do not drift apart, so there is nothing to wait for. */
 static bool sync_warp(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    return sett__whole_warp(c, w, i, "sync_warp in a branch");
+    return sett__whole_warp(c, w, i, "sync_warp in a branch") &&
+           sett__tell_sync(c, (sett__sync){.what = SETT__LANES_SYNC, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    if (!sett__whole_warp(c, w, i, "barrier in a branch"))
+    if (!sett__whole_warp(c, w, i, "barrier in a branch") ||
+        !sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .n = 1}))
         return false;
     w->state = SETT__WAITING;
     w->wait = (sett__wait){SETT__FOR_BARRIER, 0};
@@ -361,9 +343,15 @@ static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 /* Blocks run on several threads. */
 static bool fence(sett__core *c, sett__warp *w, const sett__insn *i)
 {
-    (void)c, (void)w, (void)i;
     sett__full_fence();
-    return true;
+    return sett__tell_sync(c, (sett__sync){.what = SETT__MEMORY_FENCED, .warp = w, .lanes = w->active, .op = i->op});
+}
+
+/* griddepcontrol: a kernel begins when those before it have ended. Decoded for who listens. */
+static bool grid(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    const bool waits = c->program->given->op[i->op].code == SETT__DEPWAIT;
+    return sett__tell_sync(c, (sett__sync){.what = waits ? SETT__GRID_WAITED : SETT__GRID_RELEASES, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 static bool stop(sett__core *c, sett__warp *w, const sett__insn *i)
@@ -396,6 +384,7 @@ const sett__run_fn sett__steps[SETT__N_STEPS] = {
     [SETT__S_BARRIER] = barrier,
     [SETT__S_NAMED] = sett__named_barrier,
     [SETT__S_FENCE] = fence,
+    [SETT__S_GRID] = grid,
     [SETT__S_SYNC_WARP] = sync_warp,
     [SETT__S_SHFL] = shuffle,
     [SETT__S_VOTE] = sett__vote,

@@ -30,9 +30,43 @@ static void aim(const sett__core *c, const sett__warp *w, const sett__place *at,
         e->p = c->cta->window[at->root].p + byte;
 }
 
+/* All lanes at once; of peers those of a block. */
+static bool tell_all(sett__core *c, const sett__warp *w, const sett__insn *i, const sett__place *at, uint32_t lanes, uint8_t how)
+{
+    sett__accesses a = {.warp = w, .insn = i, .how = how, .op = i->op, .bytes = i->n << i->lg};
+    sett__cta *of[WARP];
+    sett__effect e;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        aim(c, w, at, l, 1u << i->lg, &e);
+        a.at[l] = e.of ? e.at : (uintptr_t)e.p;
+        of[l] = e.of;
+    }
+    while (lanes) {
+        int last = __builtin_ctz(lanes);
+        a.of = of[last];
+        a.lanes = 0;
+        a.row = true;
+        for (uint32_t m = lanes; m; m &= m - 1) {
+            const int l = __builtin_ctz(m);
+            if (of[l] != a.of)
+                continue;
+            a.row &= !a.lanes || a.at[l] == a.at[last] + a.bytes;
+            a.lanes |= 1u << l;
+            last = l;
+        }
+        if (!c->program->watch->accesses(c, &a))
+            return false;
+        lanes &= ~a.lanes;
+    }
+    return true;
+}
+
 static bool tell(sett__core *c, const sett__warp *w, const sett__insn *i, const sett__place *at, sett__ref predicate, uint8_t how)
 {
     const uint32_t lanes = predicate == SETT__NONE ? w->active : w->active & sett__mask_of(sett__at(w, predicate));
+    if (c->program->watch->accesses)
+        return !lanes || tell_all(c, w, i, at, lanes, how);
     sett__effect e = {.warp = w, .how = how, .op = i->op, .bytes = (uint64_t)i->n << i->lg};
     for (int l = 0; l < WARP; l++) {
         if (!(lanes >> l & 1))

@@ -116,29 +116,53 @@ static void let_go(sett__core *c, uint32_t id)
             c->cta->warp[k].state = SETT__RUNNING;
 }
 
+/* Where the first of those is that wait there. */
+static const char *others_at(const sett__core *c, uint32_t id, char *buf, size_t size)
+{
+    for (uint32_t k = 0; k < c->cta->n_warps; k++) {
+        const sett__warp *w = &c->cta->warp[k];
+        if (w->state == SETT__WAITING && w->wait.what == SETT__FOR_BARRIER && w->wait.id == id)
+            return sett__where_noted(c, sett__wait_op(c, w), buf, size);
+    }
+    snprintf(buf, size, "barrier.arrive");
+    return buf;
+}
+
 /* A warp counts as 32 threads, whole or not; all its lanes must name the same barrier. */
 bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const int32_t *ids = sett__at(w, i->named.id), *counts = sett__at(w, i->named.threads);
     int32_t id = ids[0], want = counts[0];
     const char *name = sett__ops[i->named.code].text;
+    char where[96];
     if (!sett__whole_warp(c, w, i, name))
         return false;
     for (int l = 0; l < WARP; l++)
-        if (w->live >> l & 1 && (ids[l] != id || counts[l] != want))
-            return sett__fault(c, w, l, i->op, "%s: lanes of one warp name barrier %d for %d threads, and %d for %d", name, id, want, ids[l], counts[l]);
-    if (id < 1 || id >= SETT__BARRIERS)
-        return sett__fault(c, w, 0, i->op, "%s: there is no named barrier %d", name, id);
-    if (want < WARP || want % WARP || (uint32_t)want > c->cta->n_warps * WARP)
-        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads: a multiple of 32, up to the block's %u", name, id, want, c->cta->n_warps * WARP);
-    if (c->cta->barrier[id].want && c->cta->barrier[id].want != (uint32_t)want)
-        return sett__fault(c, w, 0, i->op, "%s: barrier %d is for %d threads here, and for %u where others wait", name, id, want, c->cta->barrier[id].want);
+        if (w->live >> l & 1 && (ids[l] != id || counts[l] != want) &&
+            !sett__object(c, w, l, i->op, SETT_CHECK_BARRIER_COUNT, "%s: lanes of one warp name barrier %d for %d threads, and %d for %d", name, id, want, ids[l], counts[l]))
+            return false;
+    if (id < 1 || id >= SETT__BARRIERS) /* a launch that goes on does so without it */
+        return sett__object(c, w, 0, i->op, SETT_CHECK_BARRIER_COUNT, "%s: there is no named barrier %d", name, id);
+    if (want < WARP || want % WARP || (uint32_t)want > c->cta->n_warps * WARP) {
+        if (!sett__object(c, w, 0, i->op, SETT_CHECK_BARRIER_COUNT, "%s: barrier %d is for %d threads: a multiple of 32, up to the block's %u", name, id, want, c->cta->n_warps * WARP))
+            return false;
+        want = want < WARP ? WARP : (int32_t)sett__least((uint32_t)want / WARP, c->cta->n_warps) * WARP;
+    }
+    if (c->cta->barrier[id].want && c->cta->barrier[id].want != (uint32_t)want &&
+        !sett__object(c, w, 0, i->op, SETT_CHECK_BARRIER_COUNT, "%s: barrier %d is for %d threads here, and for %u where others wait, at %s", name, id, want, c->cta->barrier[id].want,
+            others_at(c, (uint32_t)id, where, sizeof where)))
+        return false;
+    const bool waits = i->named.code == SETT__BARSYNC;
+    if (!sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .id = (uint32_t)id, .n = waits}))
+        return false;
     c->cta->barrier[id].want = (uint32_t)want;
     c->cta->barrier[id].come += WARP;
-    bool all = c->cta->barrier[id].come == c->cta->barrier[id].want;
-    if (all)
+    bool all = c->cta->barrier[id].come >= c->cta->barrier[id].want;
+    if (all) {
         let_go(c, (uint32_t)id);
-    else if (i->named.code == SETT__BARSYNC) {
+        return sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_MET, .op = i->op, .of = c->cta, .id = (uint32_t)id});
+    }
+    if (waits) {
         w->state = SETT__WAITING;
         w->wait = (sett__wait){SETT__FOR_BARRIER, (uint32_t)id};
     }
