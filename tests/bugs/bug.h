@@ -108,7 +108,7 @@ static inline void bug_write(sett_dtype t, void *p, int64_t i, double v)
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------------- */
 /* bug_in(SETT_F32, rows, columns): of -4 to 4, in no order. bug_full(v, SETT_F32, n): of v everywhere. bug_out(SETT_F32, n): nobody has
- * written it. One to four extents, row-major. */
+ * written it. One to four extents, row-major. bug_list(SETT_I32, 2, 0, -1): of these numbers. */
 enum bug_fill { BUG_NUMBERS, BUG_SAME, BUG_NOTHING };
 static inline sett_buf bug_buf(enum bug_fill fill, double same, sett_dtype t, int rank, const int64_t *shape)
 {
@@ -130,8 +130,21 @@ static inline sett_buf bug_buf(enum bug_fill fill, double same, sett_dtype t, in
     bug_now.buffer[bug_now.buffers++] = c;
     return buf;
 }
+static inline sett_buf bug_listed(sett_dtype t, int n, const double *x)
+{
+    const sett_buf buf = bug_buf(BUG_NOTHING, 0, t, 1, &(int64_t){n});
+    if (bug_now.code)
+        return buf;
+    const bug_copy *c = &bug_now.buffer[bug_now.buffers - 1];
+    for (int i = 0; i < n; i++)
+        bug_write(t, c->host, i, x[i]);
+    if (sett_memcpy(bug_now.e, bug_now.stream, c->device, c->host, c->bytes))
+        bug_fail(BUG_MACHINE, "a copy to the device failed");
+    return buf;
+}
 #define BUG_BUF(fill, same, t, ...) \
     bug_buf(fill, same, t, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+#define bug_list(t, ...) bug_listed(t, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]){__VA_ARGS__})
 #define bug_in(t, ...) BUG_BUF(BUG_NUMBERS, 0, t, __VA_ARGS__)
 #define bug_full(v, t, ...) BUG_BUF(BUG_SAME, v, t, __VA_ARGS__)
 #define bug_out(t, ...) BUG_BUF(BUG_NOTHING, 0, t, __VA_ARGS__)
