@@ -19,7 +19,7 @@ static void kernel(sett_build *b, const void *user)
     sett_tensor *sA = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, BM, BK), 1024, .name = "sA");
     sett_tensor *sB = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, BN, BK), 1024, .name = "sB"), *full = sett_slice(sett_make_mbarriers(b, 1), 0);
     sett_tensor *written = sett_smem_alias(sB, SETT_F16, bug_twin ? read : wrong);
-    sett_tma *ta = sett_make_tma(A, .smem = sA, .tile = T(BM, BK)), *tb = sett_make_tma(B, .smem = written, .tile = T(BN, BK), ALL);
+    sett_tma *ta = sett_make_tma(A, .smem = sA, .tile = T(BM, BK)), *tb = sett_make_tma(B, .smem = written, .tile = T(BN, BK));
     sett_val *t = sett_thread_idx(b, 0);
     sett_if (b, sett_eq(t, 0)) {
         sett_mbarrier_init(full, 1);
