@@ -304,7 +304,7 @@ static __attribute__((noinline)) sett_status record_and_compile(sett_engine *e, 
     sett_status s = sett__request_open(&r, e, "sett_compile", options, err);
     if (s)
         return s;
-    const bool has_alias = memo && sett__alias_of(&r, body, &alias.alias);
+    const bool has_alias = memo && r.opt.checks <= SETT_CHECKS_OFF && sett__alias_of(&r, body, &alias.alias);
     if (has_alias && sett__by_alias(&r, &alias.alias, out))
         return SETT_OK;
     sett__range_begin("record", r.name);

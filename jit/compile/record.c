@@ -170,6 +170,31 @@ static sett_status keep_report(sett_build *b, recorded *out, sett_error *err)
     return sett__error(err, SETT_E_MEMORY, "no memory for a report");
 }
 
+/* ---- accesses that a promise would widen ---------------------------------------------------- */
+static void add_site(sett_finding *f, const sett_build *b, const sett__site_ref *at, sett_check_role role)
+{
+    if (at)
+        f->site[f->n_site++] = (sett_check_site){b->string[at->file], b->string[at->func], (int)at->line, role};
+}
+
+/* What the layouts know while a body is recorded, no launch finds out. */
+static void tell_narrow(sett_engine *e, sett_build *b, const sett_compile_options *opt)
+{
+    sett__listener to = e->runtime->finding;
+    char text[1200];
+    to.checks = opt->checks;
+    for (sett__narrow x = {.note = NULL}; opt->checks >= SETT_CHECKS_ALL && sett__narrow_next(b, &x);) {
+        sett_finding f = {.kind = SETT_CHECK_NARROW, .level = SETT_CHECK_COST, .text = text, .kernel = opt->name ? opt->name : DEFAULT_NAME, .count = 1};
+        add_site(&f, b, x.site, SETT_CHECK_ROLE_USE);
+        add_site(&f, b, x.root, SETT_CHECK_ROLE_ALLOC);
+        if (x.site)
+            snprintf(text, sizeof text, "%s:%u: narrow: %s", b->string[x.site->file], x.site->line, x.text);
+        else
+            snprintf(text, sizeof text, "narrow: %s", x.text);
+        sett__finding_tell(&to, &f);
+    }
+}
+
 /* The next kernel is recorded in the memory of the last one: to fault in fresh pages would take as long as to record. */
 static sett_build *take_build(sett_engine *e)
 {
@@ -208,6 +233,8 @@ sett_status sett__record_body(
     sett_status s = sett__build_finish(b, &out->tape, err);
     if (!s && report)
         s = keep_report(b, out, err);
+    if (!s && report && e)
+        tell_narrow(e, b, opt);
     leave_build(e, b);
     out->ms = sett__now_ms() - start;
     return s;

@@ -25,6 +25,7 @@ struct sett__allocations;
 typedef struct sett__checked {
     sett__listener to;
     uint64_t found;   /* findings, not counted by lines */
+    struct sett__costs *costs;     /* what accesses cost: jit/sim/check/costs.c; NULL: nothing yet */
     struct sett__checker *checker; /* of jit/sim/check; NULL: none yet */
 } sett__checked;
 typedef struct sett__sim_launch {

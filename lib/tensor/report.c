@@ -178,3 +178,31 @@ const char *sett__report_warnings(sett_build *b)
 {
     return notes_text(b, true, "");
 }
+
+/* ---- what a promise would widen ---------------------------------------------------------- */
+/* Where a test at run time decides, a promise saves the test alone; what starts at an odd constant no promise moves. */
+static bool is_narrow(const sett__note *n)
+{
+    return !n->text && !n->split && n->t && n->t->space != SETT_RMEM && (n->lost == SETT__LOST_ROOT || n->lost == SETT__LOST_BASE) && n->need >= 2 * n->have;
+}
+
+static const sett__site_ref *site_of(const sett_build *b, uint32_t site)
+{
+    return site == SETT__NONE ? NULL : &b->site[site];
+}
+
+bool sett__narrow_next(sett_build *b, sett__narrow *x)
+{
+    char buf[LINE];
+    line l = {buf, 0};
+    const sett__note *n = x->note ? x->note->older : b->notes;
+    while (n && !is_narrow(n))
+        n = n->older;
+    if (!n)
+        return false;
+    put(&l, "%s: %s: ", n->func, sett__tensor_text(b, n->t));
+    put_widths(n, &l);
+    put_lost(b, n, &l);
+    *x = (sett__narrow){n, sett__arena_str(&b->arena, buf), site_of(b, n->site), n->t->root == SETT__NONE ? NULL : site_of(b, b->op[n->t->root].site)};
+    return x->text != NULL;
+}

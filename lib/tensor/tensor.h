@@ -98,5 +98,12 @@ sett_val *sett__dynamic_element(const sett__ctx *, const sett_val *, sett_arg co
  * long as the build. If memory runs out the build fails, and lines may be missing. */
 const char *sett__report_text(sett_build *);
 const char *sett__report_warnings(sett_build *); /* the lines of it that the log says too */
+/* An access that would be twice as wide, or more, if its alignment was promised. */
+typedef struct sett__narrow {
+    const sett__note *note; /* NULL: before the first, which is the last that was recorded */
+    const char *text;       /* "A: 8 x 4 bytes; have 4 bytes, need 16: ..." */
+    const sett__site_ref *site, *root; /* the access; where its tensor is made. NULL: not known */
+} sett__narrow;
+bool sett__narrow_next(sett_build *, sett__narrow *); /* false: there is none, or no memory */
 
 #endif

@@ -261,6 +261,15 @@ bool sett__follow_store(follow *f)
 }
 
 /* ---- atomics ---------------------------------------------------------------------------------------------------------- */
+/* What an atomic made of poison has been read by it. */
+static void keep_read(const follow *f, const places *p, int l)
+{
+    sett__shadow *s = shadow_of(f, p, l);
+    const uint32_t at = place_of(p, l);
+    if (s && sett__shadow_any(s, at, p->bytes))
+        sett__shadow_from(s, at, p->bytes, sett__poison_read_at(f->c, f->i->op, (uint32_t)(p->root - f->c->program->root), at));
+}
+
 /* Exchanges write what they are given; the others make it of what was there. */
 bool sett__follow_atom(follow *f)
 {
@@ -283,6 +292,8 @@ bool sett__follow_atom(follow *f)
     aim(f, at, lanes, 1u << i->lg, i->n, &p);
     if (window_has(f, &p) && i->d != SETT__NONE)
         load_window(f, &p);
+    for (uint32_t left = window_has(f, &p) && i->atom.code != SETT__XCHG ? lanes : 0; left; left &= left - 1)
+        keep_read(f, &p, __builtin_ctz(left));
     uint32_t read = SETT__NONE;
     const bool poison = f->w->follows && sett__poison_of(f, i->atom.value, 0, i->n << i->lg, &read) & lanes;
     if (i->atom.code == SETT__XCHG || poison)

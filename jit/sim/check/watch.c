@@ -1,9 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the checker is told of. */
-#include "check.h"
+#include "checker.h"
+#include "global.h"
+#include <stdlib.h>
+
+sett__checker *sett__checker_of(sett__core *c)
+{
+    sett__checked *k = c->launch->check;
+    if (!k->checker)
+        k->checker = calloc(1, sizeof *k->checker);
+    return k->checker;
+}
+
+void sett__checker_free(struct sett__checker *k)
+{
+    if (!k)
+        return;
+    for (near *n; (n = k->near);) {
+        k->near = n->next;
+        sett__near_free(n);
+    }
+    sett__global_free(k->global);
+    free(k);
+}
+
+static sett__global *global(sett__core *c)
+{
+    sett__checker *k = sett__checker_of(c);
+    if (k && !k->global)
+        k->global = sett__global_make(c, c->program);
+    return k ? k->global : NULL;
+}
+
+static bool effect(sett__core *c, const sett__effect *e)
+{
+    near *n = sett__near(c);
+    sett__global *g = global(c);
+    return !n || !g ? sett__no_memory(c, e->warp, e->op) : e->of ? sett__shared_effect(c, n, e) : sett__global_effect(c, g, e);
+}
+
+static bool accesses(sett__core *c, const sett__accesses *a)
+{
+    sett__count_cost(c, a);
+    near *n = sett__near(c);
+    sett__global *g = global(c);
+    return !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, g, a);
+}
+
+static bool sync(sett__core *c, const sett__sync *s)
+{
+    near *n = sett__near(c);
+    const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__near_sync(c, n, s));
+    sett__global *g = global(c);
+    return fine && g ? sett__global_sync(c, g, s) : sett__no_memory(c, s->warp, s->op);
+}
 
 const sett__watch *sett__check_watch(const sett__tape *t, sett_checks checks)
 {
+    static const sett__watch watch = {.effect = effect, .accesses = accesses, .sync = sync, .threads = SETT__READ | SETT__WRITE, .global = true};
     (void)t, (void)checks;
-    return NULL;
+    return &watch;
 }

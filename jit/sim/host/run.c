@@ -3,6 +3,7 @@
  * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
  * and those below a faulting one are finished. */
 #include "inside.h"
+#include "jit/sim/check/check.h"
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -354,7 +355,13 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
     if (pthread_mutex_init(&run.lock, NULL))
         return sett__error(e, SETT_E_MEMORY, "out of memory for a launch");
     run_all(&run, workers);
+    if (l->check)
+        sett__costs_end(p, l);
     pthread_mutex_destroy(&run.lock);
+    if (l->check) {
+        sett__checker_free(l->check->checker);
+        l->check->checker = NULL;
+    }
     errno = saved;
     return run.status;
 }

@@ -72,7 +72,7 @@ typedef struct sett__sync {
 /* Functions that are NULL are not called. False: it has faulted. */
 typedef struct sett__watch {
     bool (*effect)(sett__core *, const sett__effect *);
-    bool (*accesses)(sett__core *, const sett__accesses *); /* NULL: `effect` is told of each lane */
+    bool (*accesses)(sett__core *, const sett__accesses *); /* NULL: `effect` is told of each lane. A store is told before it happens */
     bool (*sync)(sett__core *, const sett__sync *);
     uint8_t threads; /* which effects of threads are told: SETT__READ, SETT__WRITE */
     bool global;     /* those on global memory too */

@@ -274,7 +274,7 @@ bool sett__wgmma(sett__core *c, sett__warp *w, const sett__insn *i)
 bool sett__wgmma_commit(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     w->apart.committed++;
-    return sett__whole_group(c, w, i);
+    return sett__whole_group(c, w, i) && sett__tell_sync(c, (sett__sync){.what = SETT__WGMMA_COMMIT, .warp = w, .lanes = w->active, .op = i->op});
 }
 
 /* The verifier has followed the registers. */

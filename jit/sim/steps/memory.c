@@ -525,6 +525,15 @@ static bool store_block(const sett__core *c, const sett__insn *i, unsigned char 
     return true;
 }
 
+bool sett__store_fits(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    touch a;
+    begin(&a, c, w, i, &i->access.at, i->access.predicate);
+    if (a.mask)
+        aim(&a);
+    return !a.mask || check_lanes(&a);
+}
+
 bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     const sett__transfer *x = &i->access;

@@ -10,6 +10,7 @@ sett__run_fn sett__told_step(const sett__program *, const sett__insn *);
 
 /* ---- memory.c -------------------------------------------------------------------------------------------------- */
 bool sett__load(sett__core *, sett__warp *, const sett__insn *);
+bool sett__store_fits(sett__core *, sett__warp *, const sett__insn *); /* is it inside, and aligned? false: faulted. Of a plain program */
 bool sett__store(sett__core *, sett__warp *, const sett__insn *);
 bool sett__atom(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cp_async(sett__core *, sett__warp *, const sett__insn *);

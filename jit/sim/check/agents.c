@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clusters under the checker: who acts in them, and their accesses by time. */
+#include "agents.h"
+#include "checker.h"
+#include <stdlib.h>
+
+enum { CHUNK = 256 }; /* accesses that are remembered, or forgotten, together */
+
+bool sett__no_memory(sett__core *c, const sett__warp *w, uint32_t op)
+{
+    return sett__fault_as(c, SETT_E_MEMORY, w, 0, op, "out of memory for the checker");
+}
+
+/* ---- who is who ---------------------------------------------------------------------------------------------------- */
+/* Agents of a block: of each role as many as the tape can have. */
+static void count_agents(near *n, const sett__program *p)
+{
+    bool has[ROLES] = {[OF_WARP] = true};
+    const sett__tape *t = p->given;
+    for (uint32_t v = 0; v < t->n_op; v++) {
+        const uint8_t code = t->op[v].code;
+        has[OF_CP_ASYNC] |= code == SETT__CPASYNC;
+        has[OF_BULK_READ] |= code == SETT__BULKSTORE || code == SETT__BULKREDUCE || code == SETT__TMASTORE || code == SETT__TMAREDUCE;
+        has[OF_WGMMA] |= code == SETT__WGMMA;
+    }
+    has[OF_BULK_WRITE] = has[OF_BULK_READ];
+    has[OF_MBARRIER] = p->n_mbar > 0;
+    for (int r = 0; r < ROLES; r++) {
+        n->first[r] = has[r] ? (int32_t)n->per_block : -1;
+        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? p->n_mbar : n->warps;
+    }
+    n->agents = n->per_block * n->blocks;
+    n->stride = (n->agents + 3) & ~3u;
+}
+
+void sett__agent_is(const near *n, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index)
+{
+    *rank = agent / n->per_block;
+    *role = ROLES - 1;
+    while (n->first[*role] < 0 || agent % n->per_block < (uint32_t)n->first[*role])
+        --*role;
+    *index = agent % n->per_block - (uint32_t)n->first[*role];
+}
+
+/* ---- accesses by time ---------------------------------------------------------------------------------------------- */
+static bool make_chunk(near *n, uint32_t k)
+{
+    if (k >= n->cap_chunk) {
+        const uint32_t cap = 2 * k + 16;
+        access **to = realloc(n->chunk, cap * sizeof *to);
+        if (!to)
+            return false;
+        memset(to + n->cap_chunk, 0, (cap - n->cap_chunk) * sizeof *to);
+        n->chunk = to;
+        n->cap_chunk = cap;
+    }
+    n->n_chunk = k >= n->n_chunk ? k + 1 : n->n_chunk;
+    n->live++;
+    return (n->chunk[k] = calloc(CHUNK, sizeof **n->chunk));
+}
+
+uint32_t sett__access_new(near *n, const access *a)
+{
+    enum { FEW = 64, MOST_TIME = 0x7fff0000 };
+    uint32_t k = (n->time + 1) / CHUNK;
+    if (n->time >= MOST_TIME) {
+        n->full = true;
+        return 0;
+    }
+    if (k >= n->n_chunk || !n->chunk[k]) {
+        if (n->live > 2 * n->swept + FEW)
+            sett__sweep(n);
+        if (!make_chunk(n, k)) {
+            n->full = true;
+            return 0;
+        }
+    }
+    n->chunk[k][++n->time % CHUNK] = *a;
+    n->last[a->agent] = n->time;
+    return n->time;
+}
+
+access *sett__access_at(const near *n, uint32_t time)
+{
+    static access gone = {.op = SETT__NONE};
+    access *chunk = time / CHUNK < n->n_chunk ? n->chunk[time / CHUNK] : NULL;
+    return chunk ? &chunk[time % CHUNK] : &gone;
+}
+
+/* ---- a cluster ------------------------------------------------------------------------------------------------------ */
+static void forget(near *n)
+{
+    for (uint32_t k = 0; k < n->n_chunk; k++)
+        free(n->chunk[k]), n->chunk[k] = NULL;
+    for (uint32_t i = 0; i < n->warps * n->blocks; i++) {
+        walker *x = &n->walker[i];
+        sett__clocks_drop(n, x->known);
+        sett__clocks_drop(n, x->more);
+        sett__clocks_drop(n, x->shot);
+    }
+    for (uint32_t r = 0; r < n->blocks; r++) {
+        near_block *b = &n->block[r];
+        for (uint32_t k = 0; b->mbar && k < n->n_mbar; k++)
+            sett__clocks_drop(n, b->mbar[k].coming), sett__clocks_drop(n, b->mbar[k].ended);
+        for (int k = 0; k < SETT__BARRIERS; k++)
+            sett__clocks_drop(n, b->barrier[k]);
+        memset(b->barrier, 0, sizeof b->barrier);
+        memset(b->waiting, 0, sizeof b->waiting);
+    }
+    for (product *p; (p = n->product);) {
+        n->product = p->next;
+        sett__clocks_drop(n, p->known);
+        free(p);
+    }
+    for (flight *f; (f = n->flight);) {
+        n->flight = f->next;
+        sett__clocks_drop(n, f->known);
+        free(f);
+    }
+    sett__clocks_drop(n, n->coming);
+    sett__clocks_drop(n, n->met);
+    n->coming = n->met = NULL;
+    n->time = n->n_chunk = n->live = n->swept = 0;
+}
+
+void sett__near_free(near *n)
+{
+    if (!n)
+        return;
+    if (n->walker)
+        forget(n);
+    for (clocks *k; (k = n->free);) {
+        n->free = k->next;
+        free(k);
+    }
+    for (uint32_t r = 0; r < n->blocks; r++)
+        free(n->block[r].mbar);
+    sett__shared_cells_free(n);
+    free(n->chunk);
+    free(n->walker);
+    free(n->last);
+    free(n);
+}
+
+static near *make(const sett__core *c)
+{
+    near *n = calloc(1, sizeof *n);
+    const sett__cluster *k = c->cta->cluster;
+    if (!n)
+        return NULL;
+    n->warps = c->cta->n_warps;
+    n->blocks = k->n;
+    n->n_mbar = c->program->n_mbar;
+    n->cluster = k;
+    count_agents(n, c->program);
+    n->walker = calloc((size_t)n->warps * n->blocks, sizeof *n->walker);
+    n->last = calloc(n->stride, sizeof *n->last);
+    bool fine = n->walker && n->last && n->agents < NO_AGENT;
+    for (uint32_t r = 0; r < n->blocks; r++)
+        fine &= (n->block[r].mbar = calloc((size_t)c->program->n_mbar + 1, sizeof(mbar))) != NULL;
+    if (fine)
+        return n;
+    sett__near_free(n);
+    return NULL;
+}
+
+near *sett__near(sett__core *c)
+{
+    sett__checker *all = sett__checker_of(c);
+    const sett__cluster *k = c->cta->cluster;
+    near **at = all ? &all->near : NULL, *n;
+    while (at && (n = *at)) {
+        if (n->cluster == k) { /* to the front: it is asked for again */
+            *at = n->next;
+            n->next = all->near;
+            all->near = n;
+            return n;
+        }
+        at = &n->next;
+    }
+    n = all ? make(c) : NULL;
+    if (n) {
+        n->next = all->near;
+        all->near = n;
+    }
+    return n;
+}
+
+/* As a fresh one: of a cluster that ended before, or never was. */
+bool sett__near_begin(sett__core *c)
+{
+    near *n = sett__near(c);
+    if (!n)
+        return false;
+    forget(n);
+    n->time = 1; /* of what nobody knows yet; 0 is known to all */
+    memset(n->walker, 0, (size_t)n->warps * n->blocks * sizeof *n->walker);
+    memset(n->last, 0, n->stride * sizeof *n->last);
+    for (uint32_t r = 0; r < n->blocks; r++) {
+        near_block *b = &n->block[r];
+        b->cta = n->cluster->cta[r];
+        memset(b->mbar, 0, n->n_mbar * sizeof *b->mbar);
+        if (!sett__cells_begin(n, b, c))
+            return false;
+    }
+    for (uint32_t i = 0; i < n->warps * n->blocks; i++)
+        if (!(n->walker[i].known = sett__clocks_new(n, NULL)))
+            return false;
+    return true;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who acts in a cluster, and what each of them knows of the others.
+ *
+ * An agent is a warp, or what a warp began and goes on by itself: its cp.async, its bulk stores as readers and as writers, its wgmma; or
+ * the copies that complete at one mbarrier. Time is a number that grows with each access of the cluster: the access's own. A clock says
+ * of each agent up to when its accesses are known: `base`, those of all its lanes; up to `top`, those of the lanes in `mask`.
+ *
+ * What a warp knows is four clocks: */
+#ifndef SETT_JIT_SIM_CHECK_AGENTS_H
+#define SETT_JIT_SIM_CHECK_AGENTS_H
+#include "check.h"
+
+enum {
+    BEFORE, /* what comes before */
+    FENCED, /* and a fence of the async proxy lies on the way */
+    OWN_FENCE, /* and it was that of the accessing thread, before it told anybody */
+    STRONGER,  /* what would come before if nothing were relaxed */
+    CLOCKS
+};
+enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, ROLES }; /* agents */
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+
+typedef struct clocks {
+    struct clocks *next; /* of those that are free */
+    uint32_t refs;
+    bool has_floors;
+    /* Accesses up to there come before, whoever had them: of the generic proxy's; of the async one's, with fences. */
+    uint32_t floor[2];
+    uint32_t at[]; /* [base, top, mask][CLOCKS][agents] */
+} clocks;
+
+/* An access, by its time. */
+typedef struct access {
+    uint32_t op, lanes;
+    uint16_t agent;
+    uint8_t how, proxy;
+    bool boxed; /* it wrote a box, whose swizzle exchanges these bits */
+    uint8_t bits;
+} access;
+
+/* The groups that lanes of a warp have committed, the last ones. */
+typedef struct commits {
+    uint32_t n;
+    struct { uint32_t lanes, last; } of[GROUPS]; /* last: the time of the last access that may be in it */
+} commits;
+typedef struct walker { /* a warp */
+    clocks *known;
+    clocks *more; /* what the lanes of more_lanes know besides, until the lanes meet; NULL: nothing */
+    clocks *shot; /* what a copy takes along: known, as long as it does not change */
+    uint32_t more_lanes, meets, waited; /* waited: 1 + the operation by which it learned last; 0: none */
+    commits cp, bulk;
+    uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
+    uint32_t products, products_committed;
+} walker;
+/* What all warps of a group knew when each of them issued a product. */
+typedef struct product {
+    struct product *next;
+    uint32_t group, nth, begun, ended; /* group: its first warp's agent */
+    clocks *known;
+} product;
+typedef struct mbar {
+    clocks *coming, *ended; /* NULL: nobody has come */
+    uint32_t init, op;      /* time of its init; 0: it has none */
+    uint16_t agent;
+    uint8_t lane;
+} mbar;
+typedef struct near_block {
+    sett__cta *cta;
+    mbar *mbar;
+    clocks *barrier[SETT__BARRIERS];
+    uint32_t waiting[SETT__BARRIERS];
+    struct cells *cells; /* shared.c */
+} near_block;
+/* What began and goes on by itself. */
+typedef struct flight {
+    struct flight *next, **link;
+    clocks *known;               /* of who began it */
+    product *product;            /* of wgmma */
+    uint32_t began;
+    uint32_t time[MOST_RANKS];   /* of its accesses to each block; of stores: as reader, as writer */
+} flight;
+/* A cluster. */
+typedef struct near {
+    struct near *next;
+    const sett__cluster *cluster;
+    uint32_t warps, blocks, n_mbar, agents, stride; /* stride: agents, rounded up */
+    uint32_t time, swept;
+    int32_t first[ROLES];        /* of a block: of its agents of this role, the first; -1: none */
+    uint32_t per_block;          /* agents */
+    uint32_t *last;              /* of each agent: its last access */
+    walker *walker;              /* of all blocks */
+    near_block block[MOST_RANKS];
+    clocks *coming, *met;        /* at the cluster's barrier */
+    clocks *free;
+    product *product;
+    flight *flight;
+    access **chunk;              /* accesses, by time; NULL: nothing knows of them any more */
+    uint32_t n_chunk, cap_chunk, live;
+    struct readers *readers;     /* shared.c */
+    bool global_fences, full;    /* full: out of memory */
+} near;
+
+/* ---- clocks.c ------------------------------------------------------------------------------------------------------ */
+static inline uint32_t *sett__base(const near *n, clocks *k, int clock)
+{
+    return k->at + (size_t)clock * n->stride;
+}
+static inline uint32_t *sett__top(const near *n, clocks *k, int clock)
+{
+    return k->at + (size_t)(CLOCKS + clock) * n->stride;
+}
+static inline uint32_t *sett__mask(const near *n, clocks *k, int clock)
+{
+    return k->at + (size_t)(2 * CLOCKS + clock) * n->stride;
+}
+clocks *sett__clocks_new(near *, const clocks *like); /* like: NULL: of who knows nothing. NULL: out of memory, and n->full */
+void sett__clocks_drop(near *, clocks *);       /* NULL is ignored */
+void sett__clocks_join(const near *, clocks *, const clocks *);
+void sett__clocks_join_weak(const near *, clocks *, const clocks *); /* STRONGER alone */
+void sett__clocks_meet(const near *, clocks *, const clocks *);      /* what both know */
+void sett__floors(const near *, clocks *);
+static inline bool sett__covers(const near *n, const clocks *k, int clock, uint32_t agent, uint32_t lane, uint32_t time)
+{
+    const uint32_t *base = k->at + (size_t)clock * n->stride + agent;
+    if (*base >= time)
+        return true;
+    const uint32_t top = base[(size_t)CLOCKS * n->stride], mask = base[(size_t)2 * CLOCKS * n->stride];
+    return top >= time && (lane == MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
+}
+/* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
+bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);
+bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op);
+bool sett__lanes_meet(near *, sett__core *, const sett__warp *);
+bool sett__fence_async(near *, sett__core *, const sett__warp *, uint32_t lanes);
+clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane); /* what a lane knows now */
+void sett__known_changed(near *, walker *);
+
+/* ---- agents.c: clusters, and who is who ------------------------------------------------------------------------------ */
+near *sett__near(sett__core *); /* of c->cta; NULL: out of memory */
+bool sett__near_begin(sett__core *); /* of a cluster */
+void sett__near_free(near *);
+static inline uint32_t sett__agent(const near *n, uint32_t role, uint32_t rank, uint32_t index)
+{
+    return rank * n->per_block + (uint32_t)n->first[role] + index;
+}
+static inline walker *sett__walker(const near *n, const sett__core *c, const sett__warp *w)
+{
+    return &n->walker[c->cta->rank * n->warps + w->index];
+}
+void sett__agent_is(const near *, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index);
+uint32_t sett__access_new(near *, const access *); /* its time; 0: out of memory */
+access *sett__access_at(const near *, uint32_t time);
+bool sett__no_memory(sett__core *, const sett__warp *, uint32_t op);
+
+/* ---- edges.c: what orders accesses ----------------------------------------------------------------------------------- */
+bool sett__near_sync(sett__core *, near *, const sett__sync *);
+
+/* ---- shared.c: cells of shared memory --------------------------------------------------------------------------------- */
+bool sett__cells_begin(near *, near_block *, const sett__core *);
+void sett__shared_cells_free(near *);
+bool sett__shared_accesses(sett__core *, near *, const sett__accesses *);
+bool sett__shared_effect(sett__core *, near *, const sett__effect *);
+bool sett__shared_left(sett__core *, near *, const sett__cta *); /* a block has ended */
+void sett__sweep(near *); /* forgets accesses of which nothing knows */
+
+/* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
+typedef struct actor {
+    near *n;
+    sett__core *c;
+    const sett__warp *w;
+    const clocks *known;
+    const sett__accesses *of; /* NULL: it is no thread's */
+    sett__cta *where;
+    uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
+    uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
+    bool strict;
+    /* of the cell that was looked at last */
+    uint32_t seen, seen_lane;
+    bool seen_fine;
+} actor;
+bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
+bool sett__tell_init(sett__core *, near *, const sett__sync *, const mbar *);
+void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks: how what one knows reaches another. */
+#include "agents.h"
+#include <stdlib.h>
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------- */
+static size_t words_of(const near *n)
+{
+    return (size_t)3 * CLOCKS * n->stride;
+}
+
+clocks *sett__clocks_new(near *n, const clocks *like)
+{
+    clocks *k = n->free;
+    if (k)
+        n->free = k->next;
+    else
+        k = malloc(sizeof *k + words_of(n) * sizeof *k->at);
+    n->full |= !k;
+    if (!k)
+        return NULL;
+    k->refs = 1;
+    k->has_floors = like && like->has_floors;
+    if (like)
+        memcpy(k->floor, like->floor, sizeof k->floor), memcpy(k->at, like->at, words_of(n) * sizeof *k->at);
+    else
+        memset(k->at, 0, words_of(n) * sizeof *k->at);
+    return k;
+}
+
+void sett__clocks_drop(near *n, clocks *k)
+{
+    if (!k || --k->refs)
+        return;
+    k->next = n->free;
+    n->free = k;
+}
+
+/* Numbers below 2^31, so that any machine compares four at once. */
+static void join(uint32_t *to, const uint32_t *from, size_t times, size_t masks)
+{
+    int32_t *a = (int32_t *)to;
+    const int32_t *b = (const int32_t *)from;
+    for (size_t k = 0; k < times; k++)
+        a[k] = a[k] > b[k] ? a[k] : b[k];
+    for (size_t k = times; k < times + masks; k++)
+        to[k] |= from[k];
+}
+
+void sett__clocks_join(const near *n, clocks *to, const clocks *from)
+{
+    const size_t part = (size_t)CLOCKS * n->stride;
+    join(to->at, from->at, 2 * part, part);
+    to->has_floors = false;
+}
+
+void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
+{
+    for (int part = 0; part < 3; part++) {
+        const size_t at = (size_t)(part * CLOCKS + STRONGER) * n->stride;
+        join(to->at + at, from->at + at, part < 2 ? n->stride : 0, part < 2 ? 0 : n->stride);
+    }
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+void sett__clocks_meet(const near *n, clocks *to, const clocks *from)
+{
+    const size_t part = (size_t)CLOCKS * n->stride;
+    uint32_t *a = to->at;
+    const uint32_t *b = from->at;
+    for (size_t k = 0; k < part; k++) {
+        const uint32_t base_a = a[k], base_b = b[k], top_a = most(a[k + part], base_a), top_b = most(b[k + part], base_b), top = least(top_a, top_b);
+        a[k] = least(base_a, base_b);
+        a[k + part] = top;
+        a[k + 2 * part] = (base_a >= top ? UINT32_MAX : a[k + 2 * part]) & (base_b >= top ? UINT32_MAX : b[k + 2 * part]);
+    }
+    to->has_floors = false;
+}
+
+/* Accesses to come are later than all of these, so a floor stays right while time goes on. */
+void sett__floors(const near *n, clocks *k)
+{
+    const uint32_t *c = sett__base(n, k, BEFORE), *f = sett__base(n, k, FENCED), *s = sett__base(n, k, OWN_FENCE);
+    uint32_t generic = n->time, async = n->time;
+    for (uint32_t a = 0; a < n->agents; a++) {
+        const uint32_t in_block = a % n->per_block;
+        const bool threads = in_block < n->warps || (n->first[OF_CP_ASYNC] >= 0 && in_block - (uint32_t)n->first[OF_CP_ASYNC] < n->warps);
+        if (n->last[a] > c[a])
+            generic = least(generic, c[a]);
+        if (threads && n->last[a] > least(f[a], s[a]))
+            async = least(async, least(f[a], s[a]));
+    }
+    k->floor[0] = generic;
+    k->floor[1] = least(generic, async);
+    k->has_floors = true;
+}
+
+/* ---- a warp --------------------------------------------------------------------------------------------------------- */
+void sett__known_changed(near *n, walker *x)
+{
+    sett__clocks_drop(n, x->shot);
+    x->shot = NULL;
+    x->known->has_floors = false;
+}
+
+clocks *sett__known_by(near *n, sett__core *c, const sett__warp *w, uint32_t lane)
+{
+    walker *x = sett__walker(n, c, w);
+    return x->more && lane < WARP && x->more_lanes >> lane & 1 ? x->more : x->known;
+}
+
+/* The agents that are lanes of this warp: what a lane waited for is its own until it tells others. */
+static uint32_t own_agents(const near *n, const sett__core *c, const sett__warp *w, uint32_t own[ROLES])
+{
+    static const uint8_t roles[] = {OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE};
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < sizeof roles; i++)
+        if (n->first[roles[i]] >= 0)
+            own[k++] = sett__agent(n, roles[i], c->cta->rank, w->index);
+    return k;
+}
+
+/* What a lane did comes before what it tells; of what it began, what it has waited for. */
+static void add_own(const near *n, clocks *to, clocks *from, const sett__warp *w, uint32_t lanes, const uint32_t *own, uint32_t n_own, int clock)
+{
+    const bool all = lanes == w->live, counts = clock == BEFORE || clock == STRONGER;
+    uint32_t *base = sett__base(n, to, clock), *top = sett__top(n, to, clock), *mask = sett__mask(n, to, clock);
+    const uint32_t *b = sett__base(n, from, clock), *t = sett__top(n, from, clock), *m = sett__mask(n, from, clock);
+    for (uint32_t k = 0; k < n_own; k++) {
+        const uint32_t a = own[k];
+        const uint32_t until = !k && counts ? n->time : t[a], of = !k && counts ? lanes : m[a] & lanes;
+        base[a] = most(base[a], b[a]);
+        if (all && of == w->live)
+            base[a] = most(base[a], until);
+        else if (of)
+            top[a] = most(top[a], until), mask[a] |= of;
+    }
+}
+
+/* Join but for the agents of the warp itself. */
+static void join_others(const near *n, clocks *to, clocks *from, const uint32_t *own, uint32_t n_own, bool relaxed)
+{
+    uint32_t kept[ROLES][3 * CLOCKS];
+    for (uint32_t k = 0; k < n_own; k++)
+        for (uint32_t i = 0; i < 3 * CLOCKS; i++)
+            kept[k][i] = to->at[i * n->stride + own[k]];
+    if (relaxed)
+        sett__clocks_join_weak(n, to, from);
+    else
+        sett__clocks_join(n, to, from);
+    for (uint32_t k = 0; k < n_own; k++)
+        for (uint32_t i = 0; i < 3 * CLOCKS; i++)
+            to->at[i * n->stride + own[k]] = kept[k][i];
+}
+
+bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, clocks **to, bool relaxed)
+{
+    walker *x = sett__walker(n, c, w);
+    uint32_t own[ROLES];
+    const uint32_t n_own = own_agents(n, c, w, own);
+    if (!*to && !(*to = sett__clocks_new(n, NULL)))
+        return false;
+    for (int which = 0; which < 2; which++) {
+        clocks *from = which ? x->more : x->known;
+        if (!from || (which && !(x->more_lanes & lanes)))
+            continue;
+        join_others(n, *to, from, own, n_own, relaxed);
+        for (int clock = relaxed ? STRONGER : BEFORE; clock < CLOCKS; clock++)
+            add_own(n, *to, from, w, lanes, own, n_own, clock);
+    }
+    (*to)->has_floors = false;
+    n->time++;
+    return true;
+}
+
+bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+{
+    walker *x = sett__walker(n, c, w);
+    x->waited = op + 1;
+    if (!from)
+        return true;
+    if (lanes != w->live || x->more) {
+        if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
+            return false;
+        x->more_lanes = lanes == w->live ? x->more_lanes : x->more_lanes | lanes;
+        sett__clocks_join(n, x->more, from);
+    }
+    if (lanes == w->live)
+        sett__clocks_join(n, x->known, from);
+    sett__known_changed(n, x);
+    return true;
+}
+
+/* What each lane knows and did, all of them know from now on. */
+bool sett__lanes_meet(near *n, sett__core *c, const sett__warp *w)
+{
+    walker *x = sett__walker(n, c, w);
+    uint32_t own[ROLES];
+    const uint32_t n_own = own_agents(n, c, w, own);
+    if (x->more)
+        sett__clocks_join(n, x->known, x->more);
+    for (int clock = 0; clock < CLOCKS; clock++)
+        add_own(n, x->known, x->known, w, w->live, own, n_own, clock);
+    sett__clocks_drop(n, x->more);
+    x->more = NULL;
+    x->more_lanes = 0;
+    x->meets++;
+    n->time++;
+    sett__known_changed(n, x);
+    return true;
+}
+
+/* Everything that comes before is fenced; what the lanes themselves did, by whom it was. */
+static void fence(const near *n, clocks *k, const sett__warp *w, uint32_t lanes, const uint32_t *own, uint32_t n_own)
+{
+    for (int part = 0; part < 3; part++)
+        memcpy(k->at + (size_t)(part * CLOCKS + FENCED) * n->stride, k->at + (size_t)(part * CLOCKS + BEFORE) * n->stride, n->stride * sizeof *k->at);
+    for (int clock = FENCED; clock <= OWN_FENCE; clock++) {
+        uint32_t *base = sett__base(n, k, clock), *top = sett__top(n, k, clock), *mask = sett__mask(n, k, clock);
+        for (uint32_t i = 0; i < n_own; i++) {
+            const uint32_t a = own[i];
+            const uint32_t until = i ? sett__top(n, k, BEFORE)[a] : n->time, of = i ? lanes & sett__mask(n, k, BEFORE)[a] : lanes;
+            if (of == w->live)
+                base[a] = most(base[a], until);
+            else if (of)
+                top[a] = most(top[a], until), mask[a] |= of;
+        }
+    }
+    k->has_floors = false;
+}
+
+bool sett__fence_async(near *n, sett__core *c, const sett__warp *w, uint32_t lanes)
+{
+    walker *x = sett__walker(n, c, w);
+    uint32_t own[ROLES];
+    const uint32_t n_own = own_agents(n, c, w, own);
+    n->time++;
+    if (x->more_lanes & ~lanes || lanes != w->live) { /* some lanes alone know */
+        if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
+            return false;
+        x->more_lanes |= lanes;
+    }
+    if (x->more)
+        fence(n, x->more, w, lanes, own, n_own);
+    if (lanes == w->live)
+        fence(n, x->known, w, lanes, own, n_own);
+    sett__known_changed(n, x);
+    return true;
+}

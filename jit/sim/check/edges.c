@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What orders accesses: barriers, mbarriers, groups, fences. PTX ISA, "Memory Consistency Model": causality order. */
+#include "agents.h"
+#include <stdlib.h>
+
+enum { RELAXED = 1 }; /* sett__cluster_word */
+
+/* ---- barriers ---------------------------------------------------------------------------------------------------------- */
+static bool barrier_arrive(near *n, sett__core *c, const sett__sync *s)
+{
+    near_block *b = &n->block[c->cta->rank];
+    b->waiting[s->id] |= s->n ? 1u << s->warp->index : 0;
+    if (s->n)
+        sett__walker(n, c, s->warp)->waited = s->op + 1;
+    return sett__release(n, c, s->warp, s->lanes, &b->barrier[s->id], false);
+}
+
+static bool barrier_met(near *n, sett__core *c, const sett__sync *s)
+{
+    near_block *b = &n->block[s->of->rank];
+    sett__cta *was = c->cta;
+    bool fine = true;
+    sett__cta_turn_to(c, s->of);
+    for (uint32_t m = b->waiting[s->id]; m && fine; m &= m - 1) {
+        const sett__warp *w = &s->of->warp[__builtin_ctz(m)];
+        const uint32_t op = sett__walker(n, c, w)->waited - 1;
+        fine = sett__acquire(n, c, w, w->live, b->barrier[s->id], op) && sett__lanes_meet(n, c, w);
+    }
+    sett__cta_turn_to(c, was);
+    sett__clocks_drop(n, b->barrier[s->id]);
+    b->barrier[s->id] = NULL;
+    b->waiting[s->id] = 0;
+    return fine;
+}
+
+/* ---- mbarriers: what arrives at one is known to who waits for the phase, and for later ones ------------------------------ */
+static mbar *mbar_of(near *n, const sett__sync *s)
+{
+    return &n->block[s->of->rank].mbar[s->id];
+}
+
+static bool mbar_init(near *n, sett__core *c, const sett__sync *s)
+{
+    mbar *m = mbar_of(n, s);
+    sett__clocks_drop(n, m->coming);
+    sett__clocks_drop(n, m->ended);
+    *m = (mbar){.op = s->op, .agent = (uint16_t)sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), .lane = (uint8_t)__builtin_ctz(s->lanes)};
+    m->init = s->what == SETT__MBAR_INIT ? ++n->time : 0;
+    if (m->init)
+        n->last[m->agent] = n->time;
+    return true;
+}
+
+/* Who uses it must know of its init. */
+static bool mbar_used(near *n, sett__core *c, const sett__sync *s)
+{
+    const mbar *m = mbar_of(n, s);
+    const uint32_t lane = (uint32_t)__builtin_ctz(s->lanes);
+    const bool own = m->agent == sett__agent(n, OF_WARP, c->cta->rank, s->warp->index) && m->lane == lane;
+    if (!m->init || own || s->event || sett__covers(n, sett__known_by(n, c, s->warp, lane), BEFORE, m->agent, m->lane, m->init))
+        return true;
+    return sett__tell_init(c, n, s, m);
+}
+
+/* cp.async that arrives: what the lanes have copied until it was issued. */
+static bool copies_arrive(near *n, sett__core *c, const sett__sync *s)
+{
+    const flight *f = s->event->told;
+    const uint32_t a = sett__agent(n, OF_CP_ASYNC, c->cta->rank, s->warp->index);
+    mbar *m = mbar_of(n, s);
+    if (!f || (!m->coming && !(m->coming = sett__clocks_new(n, NULL))))
+        return f == NULL;
+    for (int clock = BEFORE; clock < CLOCKS; clock += STRONGER) {
+        uint32_t *top = &sett__top(n, m->coming, clock)[a], *mask = &sett__mask(n, m->coming, clock)[a], *base = &sett__base(n, m->coming, clock)[a];
+        *top = *top > f->began ? *top : f->began;
+        *mask |= s->lanes;
+        if (*mask == s->warp->live && *base < f->began)
+            *base = f->began;
+    }
+    return true;
+}
+
+static bool mbar_arrive(near *n, sett__core *c, const sett__sync *s)
+{
+    const sett__op *o = &c->program->given->op[s->op];
+    const bool relaxed = o->code == SETT__MBARRIVE && sett__attr(c->program->given->arg, o, SETT__AT_ARRIVE_ORDER) == RELAXED;
+    if (s->event)
+        return n->first[OF_CP_ASYNC] < 0 || copies_arrive(n, c, s);
+    return mbar_used(n, c, s) && sett__release(n, c, s->warp, s->lanes, &mbar_of(n, s)->coming, relaxed);
+}
+
+/* Bytes have come: the copy's accesses are done, to who waits. */
+static bool mbar_complete(near *n, const sett__sync *s)
+{
+    mbar *m = mbar_of(n, s);
+    const flight *f = s->event ? s->event->told : NULL;
+    if (!f)
+        return true;
+    if (!m->coming && !(m->coming = sett__clocks_new(n, NULL)))
+        return false;
+    const uint32_t a = sett__agent(n, OF_MBARRIER, s->of->rank, s->id), time = f->time[s->of->rank];
+    for (int clock = 0; clock < CLOCKS; clock++) {
+        uint32_t *base = &sett__base(n, m->coming, clock)[a];
+        *base = *base > time ? *base : time;
+    }
+    return true;
+}
+
+static bool mbar_phase(near *n, const sett__sync *s)
+{
+    mbar *m = mbar_of(n, s);
+    sett__clocks_drop(n, m->ended);
+    m->ended = m->coming ? sett__clocks_new(n, m->coming) : NULL;
+    return m->ended || !m->coming;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------------------------------- */
+static bool commit(near *n, commits *x, uint32_t lanes)
+{
+    const uint32_t k = x->n++ % GROUPS;
+    x->of[k].lanes = lanes;
+    x->of[k].last = n->time;
+    return true;
+}
+
+/* Until when a lane's groups are done, but for the newest `pending`; below 0: but for none, committed or not. */
+static uint32_t done_until(const near *n, const commits *x, int lane, int64_t pending)
+{
+    if (pending < 0)
+        return n->time;
+    for (uint32_t k = 0; k < x->n && k < GROUPS; k++) {
+        const uint32_t at = (x->n - 1 - k) % GROUPS;
+        if (x->of[at].lanes >> lane & 1 && pending-- == 0)
+            return x->of[at].last;
+    }
+    return 0;
+}
+
+/* A lane's groups are known to that lane. */
+static bool group_done(near *n, sett__core *c, const sett__sync *s, uint32_t role, const commits *x)
+{
+    walker *w = sett__walker(n, c, s->warp);
+    const uint32_t a = n->first[role] < 0 ? 0 : sett__agent(n, role, c->cta->rank, s->warp->index);
+    w->waited = s->op + 1;
+    for (uint32_t m = n->first[role] < 0 ? 0 : s->lanes, same; m; m &= ~same) {
+        const uint32_t until = done_until(n, x, __builtin_ctz(m), s->n);
+        same = m & -m;
+        for (uint32_t l = m & (m - 1); l; l &= l - 1)
+            same |= done_until(n, x, __builtin_ctz(l), s->n) == until ? l & -l : 0;
+        for (int which = 0; which < 2; which++)
+            for (int clock = BEFORE; clock < CLOCKS; clock++) {
+                clocks *k = which ? w->more : w->known;
+                if (!k || !until)
+                    continue;
+                uint32_t *top = &sett__top(n, k, clock)[a], *mask = &sett__mask(n, k, clock)[a];
+                if (clock != BEFORE && clock != STRONGER && role == OF_CP_ASYNC)
+                    continue; /* plain accesses, which a fence of the lane's must follow */
+                *mask |= same;
+                *top = *top > until ? *top : until;
+            }
+    }
+    sett__known_changed(n, w);
+    return true;
+}
+
+static bool bulk_done(near *n, sett__core *c, const sett__sync *s)
+{
+    const sett__op *o = &c->program->given->op[s->op];
+    const commits *x = &sett__walker(n, c, s->warp)->bulk;
+    const bool read = sett__attr(c->program->given->arg, o, SETT__AT_BULKWAIT_READ);
+    return group_done(n, c, s, OF_BULK_READ, x) && (read || group_done(n, c, s, OF_BULK_WRITE, x));
+}
+
+/* One of the four has waited for the product: all of it has read its matrices. */
+static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
+{
+    walker *x = sett__walker(n, c, s->warp);
+    const uint32_t left = (uint32_t)s->n, first = s->warp->index / SETT__GROUP * SETT__GROUP;
+    x->waited = s->op + 1;
+    if (n->first[OF_WGMMA] < 0 || x->products_committed <= left)
+        return true;
+    const uint32_t products = x->group[(x->products_committed - 1 - left) % 16];
+    for (uint32_t w = first; w < first + SETT__GROUP && products; w++) {
+        const uint32_t a = sett__agent(n, OF_WGMMA, c->cta->rank, w), time = n->walker[c->cta->rank * n->warps + w].product[(products - 1) % PRODUCTS];
+        for (int which = 0; which < 2; which++)
+            for (int clock = BEFORE; clock < CLOCKS; clock++) {
+                clocks *k = which ? x->more : x->known;
+                uint32_t *base = k ? &sett__base(n, k, clock)[a] : NULL;
+                if (base && *base < time)
+                    *base = time;
+            }
+    }
+    sett__known_changed(n, x);
+    return true;
+}
+
+/* ---- what goes on by itself ------------------------------------------------------------------------------------------ */
+static uint32_t access_of(near *n, const sett__sync *s, uint32_t agent)
+{
+    return sett__access_new(n, &(access){.op = s->op, .lanes = s->lanes, .agent = (uint16_t)agent, .proxy = SETT__ASYNC_PROXY});
+}
+
+/* What all four warps know: of those that have begun it. */
+static bool product_begins(near *n, sett__core *c, const sett__sync *s, flight *f)
+{
+    const uint32_t group = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index / SETT__GROUP * SETT__GROUP);
+    walker *x = sett__walker(n, c, s->warp);
+    product *p = n->product;
+    while (p && (p->group != group || p->nth != s->event->nth))
+        p = p->next;
+    if (!p) {
+        if (!(p = calloc(1, sizeof *p)) || !(p->known = sett__clocks_new(n, x->known))) {
+            free(p);
+            return false;
+        }
+        p->group = group;
+        p->nth = s->event->nth;
+        p->next = n->product;
+        n->product = p;
+    } else {
+        sett__clocks_meet(n, p->known, x->known);
+    }
+    p->begun++;
+    f->product = p;
+    f->time[0] = access_of(n, s, sett__agent(n, OF_WGMMA, c->cta->rank, s->warp->index));
+    x->product[x->products++ % PRODUCTS] = f->time[0];
+    return f->time[0];
+}
+
+static void product_ends(near *n, product *p)
+{
+    product **at = &n->product;
+    if (++p->ended < SETT__GROUP)
+        return;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    sett__clocks_drop(n, p->known);
+    free(p);
+}
+
+static bool event_begins(near *n, sett__core *c, const sett__sync *s)
+{
+    sett__event *e = s->event;
+    walker *x = sett__walker(n, c, s->warp);
+    flight *f = calloc(1, sizeof *f);
+    if (!f)
+        return false;
+    f->next = n->flight;
+    f->link = &n->flight;
+    if (f->next)
+        f->next->link = &f->next;
+    n->flight = f;
+    e->told = f;
+    f->began = n->time;
+    if (e->kind == SETT__EVENT_CP)
+        return true;
+    if (e->kind == SETT__EVENT_WGMMA)
+        return product_begins(n, c, s, f);
+    if (x->more) {
+        f->known = sett__clocks_new(n, sett__known_by(n, c, s->warp, (uint32_t)e->lane));
+    } else {
+        f->known = x->shot ? x->shot : (x->shot = sett__clocks_new(n, x->known));
+        f->known ? f->known->refs++ : 0u;
+    }
+    bool fine = f->known;
+    if (e->kind == SETT__EVENT_STORE)
+        for (int k = 0; k < 2 && fine; k++)
+            fine = (f->time[k] = access_of(n, s, sett__agent(n, k ? OF_BULK_WRITE : OF_BULK_READ, c->cta->rank, s->warp->index)));
+    for (uint32_t r = 0; r < n->blocks && fine; r++)
+        if (e->kind == SETT__EVENT_LOAD && e->ranks >> r & 1)
+            fine = (f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, e->mbar)));
+    return fine;
+}
+
+static bool event_ends(near *n, const sett__sync *s)
+{
+    flight *f = s->event->told;
+    if (!f)
+        return true;
+    s->event->told = NULL;
+    if (f->product)
+        product_ends(n, f->product);
+    sett__clocks_drop(n, f->known);
+    *f->link = f->next;
+    if (f->next)
+        f->next->link = f->link;
+    free(f);
+    return true;
+}
+
+/* ---- the cluster's barrier ------------------------------------------------------------------------------------------- */
+static bool cluster_arrive(near *n, sett__core *c, const sett__sync *s)
+{
+    const sett__op *o = &c->program->given->op[s->op];
+    return sett__release(n, c, s->warp, s->lanes, &n->coming, sett__attr(c->program->given->arg, o, SETT__AT_CLARRIVE_ORDER) == RELAXED);
+}
+
+static bool cluster_met(near *n)
+{
+    sett__clocks_drop(n, n->met);
+    n->met = n->coming;
+    n->coming = NULL;
+    return true;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
+{
+    enum { ASYNC, SHARED, GLOBAL }; /* sett__proxy_word */
+    bool fine = true;
+    switch ((enum sett__sync_what)s->what) {
+    case SETT__LANES_SYNC: fine = sett__lanes_meet(n, c, s->warp); break;
+    case SETT__BARRIER_ARRIVE: fine = barrier_arrive(n, c, s); break;
+    case SETT__BARRIER_MET: fine = barrier_met(n, c, s); break;
+    case SETT__MBAR_INIT:
+    case SETT__MBAR_INVAL: fine = mbar_init(n, c, s); break;
+    case SETT__MBAR_ARRIVE: fine = mbar_arrive(n, c, s); break;
+    case SETT__MBAR_EXPECT: fine = mbar_used(n, c, s); break;
+    case SETT__MBAR_COMPLETE: fine = mbar_complete(n, s); break;
+    case SETT__MBAR_PHASE: fine = mbar_phase(n, s); break;
+    case SETT__MBAR_WAITED: fine = mbar_used(n, c, s) && sett__acquire(n, c, s->warp, s->lanes, mbar_of(n, s)->ended, s->op); break;
+    case SETT__EVENT_BEGINS: fine = event_begins(n, c, s); break;
+    case SETT__EVENT_ENDS: fine = event_ends(n, s); break;
+    case SETT__CP_COMMIT: fine = commit(n, &sett__walker(n, c, s->warp)->cp, s->lanes); break;
+    case SETT__CP_WAITED: fine = group_done(n, c, s, OF_CP_ASYNC, &sett__walker(n, c, s->warp)->cp); break;
+    case SETT__BULK_COMMIT: fine = commit(n, &sett__walker(n, c, s->warp)->bulk, s->lanes); break;
+    case SETT__BULK_WAITED: fine = bulk_done(n, c, s); break;
+    case SETT__WGMMA_COMMIT: {
+        walker *x = sett__walker(n, c, s->warp);
+        x->group[x->products_committed++ % 16] = x->products;
+        break;
+    }
+    case SETT__WGMMA_WAITED: fine = wgmma_done(n, c, s); break;
+    case SETT__CLUSTER_ARRIVE: fine = cluster_arrive(n, c, s); break;
+    case SETT__CLUSTER_MET: fine = cluster_met(n); break;
+    case SETT__CLUSTER_WAITED: fine = sett__acquire(n, c, s->warp, s->lanes, n->met, s->op); break;
+    case SETT__PROXY_FENCED:
+        n->global_fences |= s->n == GLOBAL;
+        fine = s->n > SHARED || sett__fence_async(n, c, s->warp, s->lanes);
+        break;
+    case SETT__BLOCK_ENDS: fine = sett__shared_left(c, n, s->of); break;
+    default: break;
+    }
+    return fine;
+}

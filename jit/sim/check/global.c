@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "global.h"
+#include "checker.h"
+#include <stdlib.h>
+
+struct sett__global {
+    sett__cells *cells;
+    sett__words *words;    /* NULL: no strong access orders anything */
+    sett__cells_use use;
+    /* of the access that is told now */
+    sett__core *core;
+    const sett__accesses *of; /* NULL: a copy's */
+    sett__actor actor;
+    uint32_t strong;       /* strong accesses so far */
+    bool strict;
+};
+
+/* ---- what the tape has ----------------------------------------------------------------------------------------------- */
+static bool is_volatile(const sett__tape *t, const sett__op *o)
+{
+    const uint8_t cls = sett__ops[o->code].cls;
+    return (cls == SETT__C_LOAD || cls == SETT__C_STORE) && sett__attr(t->arg, o, SETT__AT_ACCESS_VOLATILE);
+}
+
+/* Does a thread learn anything by a strong access? Does it tell anything by one? */
+static void ask_tape(const sett__tape *t, bool *learns, bool *tells)
+{
+    uint8_t *used = calloc((size_t)t->n_op + 1, 1);
+    for (uint32_t v = 0; v < t->n_op && used; v++)
+        for (int k = 0; k < t->op[v].n_args; k++)
+            if (sett__arg(t, &t->op[v], k) < t->n_op)
+                used[sett__arg(t, &t->op[v], k)] = 1;
+    *learns = *tells = false;
+    for (uint32_t v = 0; v < t->n_op; v++) {
+        const sett__op *o = &t->op[v];
+        const bool atom = sett__ops[o->code].cls == SETT__C_ATOM, word = is_volatile(t, o);
+        *learns |= (atom && (!used || used[v])) || (word && sett__ops[o->code].cls == SETT__C_LOAD);
+        *tells |= atom || (word && sett__ops[o->code].cls == SETT__C_STORE);
+    }
+    free(used);
+}
+
+/* ---- who --------------------------------------------------------------------------------------------------------------- */
+static void actor_of(sett__global *g, const sett__warp *w, uint32_t lanes, uint32_t op)
+{
+    sett__core *c = g->core;
+    near *n = sett__near(c);
+    g->actor = (sett__actor){.n = n, .c = c, .w = w, .known = sett__known_by(n, c, w, (uint32_t)__builtin_ctz(lanes)), .domain = (uint32_t)c->cta->number + 1,
+        .rank = c->cta->rank, .agent = sett__agent(n, OF_WARP, c->cta->rank, w->index), .lanes = lanes, .op = op, .time = n->time};
+}
+
+/* What goes on by itself knows what its thread knew when it began. */
+static void actor_of_copy(sett__global *g, const sett__effect *e)
+{
+    const sett__event *x = g->core->event;
+    const flight *f = x ? x->told : NULL;
+    actor_of(g, e->warp, 1u << e->lane, e->op);
+    if (!f || !f->known)
+        return;
+    const bool load = x->kind == SETT__EVENT_LOAD;
+    const uint32_t rank = !load || x->ranks >> g->actor.rank & 1 ? g->actor.rank : (uint32_t)__builtin_ctz(x->ranks);
+    const uint32_t role = load ? OF_MBARRIER : e->how == SETT__READ ? OF_BULK_READ : OF_BULK_WRITE;
+    g->actor.known = f->known;
+    g->actor.agent = sett__agent(g->actor.n, role, rank, load ? x->mbar : e->warp->index);
+    g->actor.time = f->time[load ? rank : role == OF_BULK_WRITE];
+}
+
+/* ---- reports ------------------------------------------------------------------------------------------------------------- */
+static const char *verb_of(const sett__stamp *s)
+{
+    const bool copy = s->how & SETT__BY_ITSELF, strong = s->how & SETT__STRONG;
+    return strong && (s->how & SETT__UPDATE) == SETT__UPDATE ? copy ? "reduces into" : "updates" : s->how & SETT__WRITE ? "writes" : "reads";
+}
+
+/* Of a cluster that may have ended. */
+static void put_block(const sett__core *c, uint32_t domain, uint32_t rank, sett__sink *to)
+{
+    const sett__cluster *k = c->cta->cluster;
+    uint32_t rest = domain - 1, at[3];
+    for (int d = 0; d < 3; d++) {
+        const uint32_t many = c->launch->grid[d] / k->dim[d];
+        at[d] = rest % many * k->dim[d] + rank % k->dim[d];
+        rest /= many, rank /= k->dim[d];
+    }
+    sett__putf(to, "block (%u,%u,%u)", at[0], at[1], at[2]);
+}
+
+static void put_line(sett__core *c, const sett__stamp *s, uintptr_t at, sett__sink *to)
+{
+    char where[160];
+    uint32_t role, rank, index;
+    sett__putf(to, "\n  %-6s %s  ", s->how & SETT__STRONG ? "atomic" : s->how & SETT__WRITE ? "write" : "read", sett__where(c->program, s->op, where, sizeof where));
+    put_block(c, s->domain, s->agent / sett__near(c)->per_block, to);
+    sett__agent_is(sett__near(c), s->agent, &role, &rank, &index);
+    const uint8_t lane = sett__stamp_lane(s, at);
+    if (role == OF_MBARRIER)
+        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * index);
+    else
+        {
+        sett__putf(to, " warp %u", index);
+        sett__putf(to, lane == SETT__ALL_LANES ? ", several lanes" : " lane %u", lane);
+        sett__put(to, role == OF_WARP ? "" : ", a copy");
+    }
+}
+
+static void put_fix(const sett__stamp *old, const sett__stamp *now, sett__sink *to)
+{
+    sett__put(to, "\n  fix    ");
+    if (old->domain != now->domain)
+        sett__put(to, (old->how | now->how) & SETT__STRONG ? "atomics on both sides, or what orders the two: a release behind the first, an acquire before the second, or two launches"
+            : "a release behind the first and an acquire before the second (sett_atomic_ordered, SETT_SCOPE_GPU), or two launches");
+    else if ((old->how | now->how) & SETT__BY_ITSELF)
+        sett__put(to, "wait for the copy (sett_cp_async_bulk_wait, or its mbarrier), and a barrier where another thread did");
+    else
+        sett__put(to, old->agent == now->agent ? "sett_sync_warp(b) between the two" : "sett_sync_threads(b), or a barrier of these warps, between the two");
+}
+
+static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const sett__stamp *now, uintptr_t at, const sett__weak *weak)
+{
+    static const char *const why[] = {[SETT__NO_RELEASE] = "releases nothing: it is relaxed, and no fence is before it", [SETT__NO_ACQUIRE] = "acquires nothing: it is relaxed, and no fence is behind it",
+        [SETT__NARROW_RELEASE] = "releases to a scope that the other thread is not in", [SETT__NARROW_ACQUIRE] = "acquires at a scope that the other thread is not in",
+        [SETT__EARLY_FENCE] = "releases what came before its fence, and this came behind it"};
+    static const char *const what[] = {[SETT__NO_RELEASE] = "SETT_SEM_RELEASE", [SETT__NO_ACQUIRE] = "SETT_SEM_ACQUIRE", [SETT__NARROW_RELEASE] = "SETT_SCOPE_GPU", [SETT__NARROW_ACQUIRE] = "SETT_SCOPE_GPU",
+        [SETT__EARLY_FENCE] = "SETT_SEM_RELEASE, or a fence just before it,"};
+    sett__core *c = g->core;
+    char words[1200], where[160];
+    sett__sink to = {.buf = words, .cap = sizeof words};
+    sett__finding f = {.kind = kind, .level = SETT_CHECK_ERROR};
+    sett__finding_site(&f, now->op, sett__role_of(&c->program->given->op[now->op]));
+    sett__finding_site(&f, old->op, sett__role_of(&c->program->given->op[old->op]));
+    sett__putf(&to, "%s %s ", sett__ops[c->program->given->op[now->op].code].text, verb_of(now));
+    sett__put_global(c, at, &to);
+    sett__putf(&to, ", which %s at %s %s", sett__ops[c->program->given->op[old->op].code].text, sett__where(c->program, old->op, where, sizeof where), verb_of(old));
+    if (weak && weak->why) {
+        sett__finding_site(&f, weak->op, sett__role_of(&c->program->given->op[weak->op]));
+        if (weak->other != weak->op)
+            sett__finding_site(&f, weak->other, sett__role_of(&c->program->given->op[weak->other]));
+        sett__putf(&to, ": %s at %s %s", sett__ops[c->program->given->op[weak->op].code].text, sett__where(c->program, weak->op, where, sizeof where), why[weak->why]);
+    } else if (kind == SETT_CHECK_ORDER) {
+        sett__put(&to, ": both are atomic, and the scope of one does not include the other thread");
+    } else {
+        sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : ", and nothing orders the two");
+    }
+    put_line(c, now, at, &to);
+    put_line(c, old, at, &to);
+    if (weak && weak->why)
+        sett__putf(&to, "\n  fix    %s at %s", what[weak->why], sett__where(c->program, weak->op, where, sizeof where));
+    else if (kind == SETT_CHECK_ORDER)
+        sett__put(&to, "\n  fix    SETT_SCOPE_GPU on both");
+    else if (kind == SETT_CHECK_PROXY_FENCE)
+        sett__put(&to, "\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) by the thread of the first, behind it");
+    else
+        put_fix(old, now, &to);
+    sett__report(c, &f, "%s", words);
+    return true;
+}
+
+/* ---- two accesses ---------------------------------------------------------------------------------------------------------- */
+/* The first byte of [lo, hi) that two lanes of one warp touch; hi: none. */
+static uintptr_t shared_byte(const sett__stamp *old, const sett__stamp *now, uintptr_t lo, uintptr_t hi)
+{
+    while (lo < hi && sett__stamp_lane(old, lo) == sett__stamp_lane(now, lo) && sett__stamp_lane(old, lo) != SETT__ALL_LANES)
+        lo++;
+    return lo;
+}
+
+static bool same_lanes(const sett__stamp *a, const sett__stamp *b)
+{
+    return a->each == b->each && a->lane != SETT__ALL_LANES && (a->each ? a->base - a->lane * (uint32_t)a->each == b->base - b->lane * (uint32_t)b->each : a->lane == b->lane);
+}
+
+/* Does the store that is told now leave there what is there? It has not happened yet. */
+static bool stores_the_same(const sett__global *g, const sett__stamp *now, uintptr_t lo, uintptr_t hi)
+{
+    const sett__insn *i = g->of->insn;
+    const sett__ref value = i->access.value;
+    const unsigned char *from = sett__at(g->of->warp, value);
+    const uint32_t size = 1u << i->lg;
+    for (uintptr_t p = lo; p < hi; p++) {
+        const uint8_t lane = sett__stamp_lane(now, p);
+        const uint32_t l = lane == SETT__ALL_LANES ? (uint32_t)__builtin_ctz(g->of->lanes) : lane, byte = (uint32_t)(p - g->of->at[l]);
+        const uint32_t row = value & SETT__REF_SPLAT ? 0 : byte / size;
+        if (from[((size_t)row * WARP + l) * size + byte % size] != *(const unsigned char *)p)
+            return false;
+    }
+    return true;
+}
+
+static bool before(void *with, const sett__stamp *old, const sett__stamp *now)
+{
+    const sett__global *g = with;
+    return old->domain == now->domain && sett__covers(g->actor.n, g->actor.known, BEFORE, old->agent, old->each ? MANY_LANES : old->lane, old->epoch);
+}
+
+/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. */
+typedef struct order { bool before, fenced, stronger; sett__weak weak; } order;
+static order order_at(const sett__global *g, const sett__stamp *old, uintptr_t at)
+{
+    const sett__actor *a = &g->actor;
+    const uint8_t lane = sett__stamp_lane(old, at);
+    order is = {.weak = {.why = SETT__NOT_WEAK}};
+    bool fenced;
+    if (old->domain == a->domain) {
+        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane;
+        is.before = sett__covers(a->n, a->known, BEFORE, old->agent, l, old->epoch);
+        is.fenced = sett__covers(a->n, a->known, FENCED, old->agent, l, old->epoch);
+        is.stronger = sett__covers(a->n, a->known, STRONGER, old->agent, l, old->epoch);
+    }
+    if (!is.before && g->words)
+        is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, &is.weak);
+    is.fenced |= a->n->global_fences;
+    if (!is.before && !is.stronger && g->words)
+        is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, &is.weak);
+    return is;
+}
+
+static bool scopes_meet(const sett__stamp *old, const sett__stamp *now)
+{
+    const bool wide = old->scope != SETT_SCOPE_CTA && now->scope != SETT_SCOPE_CTA && old->scope != SETT_SCOPE_CLUSTER && now->scope != SETT_SCOPE_CLUSTER;
+    return wide || old->domain == now->domain;
+}
+
+/* The same lane of the same warp, one after the other. */
+static bool in_program_order(const sett__global *g, const sett__stamp *old, const sett__stamp *now, uintptr_t lo, uintptr_t hi, uintptr_t *at)
+{
+    const uint32_t warp = sett__agent(g->actor.n, OF_WARP, g->actor.rank, g->actor.w->index);
+    *at = lo;
+    if (old->domain != now->domain || old->agent != warp || old->how & SETT__BY_ITSELF)
+        return false;
+    if (now->how & SETT__BY_ITSELF) /* of the lane that began it, before it did */
+        return sett__stamp_lane(old, lo) == now->lane && old->each == 0 && old->epoch <= now->epoch;
+    *at = same_lanes(old, now) ? hi : shared_byte(old, now, lo, hi);
+    return *at == hi;
+}
+
+static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uintptr_t lo, uintptr_t hi)
+{
+    sett__global *g = with;
+    const bool strong = old->how & now->how & SETT__STRONG && old->proxy == now->proxy && old->width == now->width;
+    uintptr_t at;
+    if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
+        return true;
+    order is = order_at(g, old, at);
+    if (is.before)
+        return old->proxy == now->proxy || old->proxy == SETT__ASYNC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
+    if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
+        return true;
+    if (!g->strict && g->of && old->op == now->op && !((old->how ^ SETT__WRITE) | (now->how ^ SETT__WRITE)) && stores_the_same(g, now, lo, hi))
+        return true;
+    return report(g, strong || is.stronger ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, &is.weak);
+}
+
+/* ---- accesses of threads ---------------------------------------------------------------------------------------------------- */
+static bool touch(sett__global *g, const sett__stamp *s, uintptr_t at, uint64_t bytes)
+{
+    bool full = false;
+    if (sett__cells_touch(g->cells, &g->use, s, at, bytes, &full))
+        return true;
+    return full && sett__no_memory(g->core, g->actor.w, s->op);
+}
+
+/* Lanes from `first` on that lie one after another, or all at one place. Returns them as a mask, *each: bytes from one to the next. */
+static uint32_t run_of(const sett__accesses *a, uint32_t left, uint16_t *each)
+{
+    const int first = __builtin_ctz(left);
+    uint32_t run = 1u << first;
+    int l = first + 1;
+    for (; l < WARP && left >> l & 1 && a->at[l] == a->at[l - 1] + a->bytes; l++)
+        run |= 1u << l;
+    *each = (uint16_t)(l > first + 1 ? a->bytes : 0);
+    if (l > first + 1 || a->bytes > UINT16_MAX)
+        return run;
+    for (uint32_t m = left; m; m &= m - 1)
+        if (a->at[__builtin_ctz(m)] == a->at[first])
+            run |= 1u << __builtin_ctz(m);
+    return run;
+}
+
+/* Lanes of one store that write one place: they all write the same, or race. */
+static bool one_value(const sett__accesses *a, uint32_t lanes)
+{
+    const sett__insn *i = a->insn;
+    const sett__ref value = i->access.value;
+    const unsigned char *from = sett__at(a->warp, value);
+    const size_t size = (size_t)1 << i->lg;
+    const int first = __builtin_ctz(lanes);
+    for (uint32_t e = 0; e < i->n; e++)
+        for (uint32_t m = lanes & (lanes - 1); m; m &= m - 1) {
+            const unsigned char *row = from + (value & SETT__REF_SPLAT ? 0 : e * WARP * size);
+            if (memcmp(row + (size_t)first * size, row + (size_t)__builtin_ctz(m) * size, size))
+                return false;
+        }
+    return true;
+}
+
+static bool touch_lanes(sett__global *g, sett__stamp *s)
+{
+    const sett__accesses *a = g->of;
+    for (uint32_t left = a->lanes, run; left; left &= ~run) {
+        const int first = __builtin_ctz(left);
+        run = run_of(a, left, &s->each);
+        s->base = (uint32_t)a->at[first];
+        s->lane = !s->each && run & (run - 1) ? SETT__ALL_LANES : (uint8_t)first;
+        const uint64_t bytes = s->each ? (uint64_t)a->bytes * (uint32_t)__builtin_popcount(run) : a->bytes;
+        if (s->lane == SETT__ALL_LANES && s->how == SETT__WRITE && (g->strict || !one_value(a, run)))
+            report(g, SETT_CHECK_RACE, s, s, a->at[first], NULL);
+        if (!touch(g, s, a->at[first], bytes))
+            return false;
+    }
+    return true;
+}
+
+/* What a strong access orders: word by word. */
+static bool tell_words(sett__global *g, const sett__stamp *s, uint8_t sem, bool reads)
+{
+    const sett__accesses *a = g->of;
+    for (uint32_t left = a->lanes, lanes; left; left &= ~lanes) {
+        const uintptr_t at = a->at[__builtin_ctz(left)];
+        const sett__strong x = {.word = a->of ? (uintptr_t)a->of->shared + at : at, .home = a->of ? s->domain : 0, .when = s->when, .how = s->how & SETT__UPDATE, .sem = sem, .scope = s->scope};
+        lanes = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            lanes |= a->at[__builtin_ctz(m)] == at ? m & -m : 0;
+        actor_of(g, a->warp, lanes, a->op);
+        if (reads ? s->how & SETT__READ && !sett__words_read(g->words, &g->actor, &x) : s->how & SETT__WRITE && !sett__words_write(g->words, &g->actor, &x))
+            return sett__no_memory(g->core, a->warp, a->op);
+    }
+    return true;
+}
+
+/* Lanes that know the same, of a warp in which some have learned what others have not. */
+static bool touch_alike(sett__global *g, sett__stamp *s, const sett__accesses *a)
+{
+    const walker *x = sett__walker(sett__near(g->core), g->core, a->warp);
+    const uint32_t apart = x->more ? a->lanes & x->more_lanes : 0;
+    sett__accesses part = *a;
+    bool fine = true;
+    g->of = &part;
+    for (int k = 0; k < 2 && fine; k++) {
+        part.lanes = k ? apart : a->lanes & ~apart;
+        if (!part.lanes)
+            continue;
+        actor_of(g, a->warp, part.lanes, a->op);
+        s->epoch = g->actor.time;
+        fine = touch_lanes(g, s);
+    }
+    g->of = a;
+    return fine;
+}
+
+bool sett__global_accesses(sett__core *c, sett__global *g, const sett__accesses *a)
+{
+    const sett__tape *t = c->program->given;
+    const sett__op *o = &t->op[a->op];
+    const bool atom = sett__ops[o->code].cls == SETT__C_ATOM, strong = atom || is_volatile(t, o), copies = o->code == SETT__CPASYNC;
+    if (a->of && !(strong && g->words))
+        return true;
+    const near *n = sett__near(c);
+    g->core = c;
+    g->of = a;
+    sett__stamp s = {.domain = (uint32_t)c->cta->number + 1, .op = a->op, .agent = (uint16_t)sett__agent(n, copies ? OF_CP_ASYNC : OF_WARP, c->cta->rank, a->warp->index),
+        .how = (uint8_t)(a->how | (copies ? SETT__BY_ITSELF : 0))};
+    uint8_t sem = SETT_SEM_RELAXED;
+    if (strong) {
+        const uint8_t scope = atom ? (uint8_t)sett__attr(t->arg, o, SETT__AT_ATOM_SCOPE) : SETT_SCOPE_SYS;
+        s.how |= SETT__STRONG;
+        s.when = ++g->strong;
+        s.scope = scope != SETT_SCOPE_DEFAULT ? scope : !a->of ? SETT_SCOPE_GPU : a->of == c->cta ? SETT_SCOPE_CTA : SETT_SCOPE_CLUSTER;
+        s.width = a->insn->lg;
+        sem = atom ? (uint8_t)sett__attr(t->arg, o, SETT__AT_ATOM_ORDER) : SETT_SEM_RELAXED;
+    }
+    if ((strong && g->words && !tell_words(g, &s, sem, true)) || (!a->of && !touch_alike(g, &s, a)))
+        return false;
+    if (g->words && !strong && !a->of && a->how & SETT__WRITE && sett__words_used(g->words))
+        for (uint32_t m = a->lanes; m; m &= m - 1)
+            sett__words_plain(g->words, a->at[__builtin_ctz(m)], a->bytes);
+    return !strong || !g->words || tell_words(g, &s, sem, false);
+}
+
+/* ---- copies -------------------------------------------------------------------------------------------------------------------- */
+bool sett__global_effect(sett__core *c, sett__global *g, const sett__effect *e)
+{
+    const bool reduces = e->agent && e->how == SETT__UPDATE;
+    g->core = c;
+    g->of = NULL;
+    actor_of_copy(g, e);
+    const sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.time, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
+        .how = (uint8_t)(e->how | (reduces ? SETT__STRONG : 0) | (e->agent ? SETT__BY_ITSELF : 0)), .proxy = e->proxy, .scope = SETT_SCOPE_GPU};
+    return touch(g, &s, (uintptr_t)e->p, e->bytes);
+}
+
+/* ---- fences, and ends -------------------------------------------------------------------------------------------------------- */
+bool sett__global_sync(sett__core *c, sett__global *g, const sett__sync *s)
+{
+    const sett__tape *t = c->program->given;
+    if (!g->words)
+        return true;
+    if (s->what == SETT__CLUSTER_BEGINS)
+        sett__words_ended(g->words, (uint32_t)c->cta->number + 1);
+    if (s->what != SETT__MEMORY_FENCED)
+        return true;
+    const uint8_t scope = (uint8_t)sett__attr(t->arg, &t->op[s->op], SETT__AT_FENCE_SCOPE);
+    g->core = c;
+    actor_of(g, s->warp, s->lanes, s->op);
+    bool fine = sett__words_fence(g->words, &g->actor, scope);
+    actor_of(g, s->warp, s->lanes, s->op);
+    return (fine && sett__words_fenced(g->words, &g->actor, scope)) || sett__no_memory(c, s->warp, s->op);
+}
+
+/* ---- a launch ------------------------------------------------------------------------------------------------------------------ */
+sett__global *sett__global_make(const sett__core *c, const sett__program *p)
+{
+    bool learns, tells;
+    sett__global *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    ask_tape(p->given, &learns, &tells);
+    g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
+    g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);
+    g->words = learns && tells ? sett__words_make(true) : NULL;
+    g->use = (sett__cells_use){.meet = meet, .before = before, .with = g, .alone = !(learns && tells)};
+    if (g->cells && (g->words || !(learns && tells)))
+        return g;
+    sett__global_free(g);
+    return NULL;
+}
+
+void sett__global_free(sett__global *g)
+{
+    if (!g)
+        return;
+    sett__cells_free(g->cells);
+    sett__words_free(g->words);
+    free(g);
+}

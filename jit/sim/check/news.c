@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "news.h"
+#include <stdlib.h>
+#include <string.h>
+
+void sett__past_drop(sett__past *p)
+{
+    if (p && !--p->refs)
+        free(p);
+}
+
+void sett__news_drop(sett__news *k)
+{
+    if (!k || --k->refs)
+        return;
+    for (uint32_t i = 0; i < k->n; i++)
+        sett__past_drop(k->item[i].past);
+    free(k->item);
+    free(k);
+}
+
+sett__news *sett__news_hold(sett__news *k)
+{
+    if (k)
+        k->refs++;
+    return k;
+}
+
+sett__news *sett__news_make(void)
+{
+    enum { FIRST = 2 };
+    sett__news *k = calloc(1, sizeof *k);
+    if (!k || !(k->item = malloc(FIRST * sizeof *k->item))) {
+        free(k);
+        return NULL;
+    }
+    k->refs = 1, k->cap = FIRST;
+    return k;
+}
+
+const sett__item *sett__news_find(const sett__news *k, uint32_t domain)
+{
+    uint32_t lo = 0, hi = k ? k->n : 0;
+    while (lo < hi) {
+        const uint32_t mid = (lo + hi) / 2;
+        if (k->item[mid].domain < domain)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return k && lo < k->n && k->item[lo].domain == domain ? &k->item[lo] : NULL;
+}
+
+static size_t times_of(uint32_t stride)
+{
+    return (size_t)2 * CLOCKS * stride;
+}
+
+sett__past *sett__past_of(const uint32_t *at, uint32_t stride)
+{
+    const size_t n = (size_t)3 * CLOCKS * stride;
+    sett__past *p = malloc(sizeof *p + n * sizeof *at);
+    if (!p)
+        return NULL;
+    p->refs = 1, p->stride = stride;
+    memcpy(p->at, at, n * sizeof *at);
+    return p;
+}
+
+/* Does b know all that a knows? */
+static bool within(const sett__past *a, const sett__past *b)
+{
+    const size_t times = times_of(a->stride), masks = times / 2;
+    uint32_t more = 0;
+    for (size_t i = 0; i < times; i++)
+        more |= a->at[i] > b->at[i];
+    for (size_t i = times; i < times + masks; i++)
+        more |= a->at[i] & ~b->at[i];
+    return !more;
+}
+
+/* Both; NULL: out of memory. */
+static sett__past *past_both(sett__past *a, sett__past *b)
+{
+    sett__past *p = within(b, a) ? a : within(a, b) ? b : NULL;
+    const size_t times = times_of(a->stride), masks = times / 2;
+    if (p) {
+        p->refs++;
+        return p;
+    }
+    if (!(p = sett__past_of(a->at, a->stride)))
+        return NULL;
+    for (size_t i = 0; i < times; i++)
+        p->at[i] = p->at[i] > b->at[i] ? p->at[i] : b->at[i];
+    for (size_t i = times; i < times + masks; i++)
+        p->at[i] |= b->at[i];
+    return p;
+}
+
+bool sett__news_put(sett__news *to, const sett__item *x)
+{
+    sett__item *at = (sett__item *)(uintptr_t)sett__news_find(to, x->domain);
+    if (at) {
+        sett__past *p = past_both(at->past, x->past);
+        if (!p)
+            return false;
+        if (at->weak.why && p == x->past)
+            at->weak = x->weak;
+        sett__past_drop(at->past);
+        at->past = p;
+        return true;
+    }
+    if (to->n == to->cap) {
+        sett__item *more = realloc(to->item, 2 * to->cap * sizeof *more);
+        if (!more)
+            return false;
+        to->item = more;
+        to->cap *= 2;
+    }
+    uint32_t i = to->n++;
+    for (; i && to->item[i - 1].domain > x->domain; i--)
+        to->item[i] = to->item[i - 1];
+    to->item[i] = *x;
+    x->past->refs++;
+    return true;
+}
+
+/* *to gets what is in `from` too; it is copied where others have it. */
+bool sett__news_join(sett__news **to, sett__news *from)
+{
+    sett__news *k = *to;
+    if (!from || from == k)
+        return true;
+    if (!k) {
+        *to = sett__news_hold(from);
+        return true;
+    }
+    if (k->refs > 1) {
+        sett__news *own = sett__news_make();
+        bool fine = own;
+        for (uint32_t i = 0; i < k->n && fine; i++)
+            fine = sett__news_put(own, &k->item[i]);
+        if (!fine) {
+            sett__news_drop(own);
+            return false;
+        }
+        sett__news_drop(k);
+        *to = k = own;
+    }
+    for (uint32_t i = 0; i < from->n; i++)
+        if (!sett__news_put(k, &from->item[i]))
+            return false;
+    return true;
+}
+

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cells of shared memory: who wrote each of them last, and who has read it since, or changed it by atomics. A row of 128 bytes has cells of
+ * 16 bytes; where an access begins or ends inside of one, the row gets smaller ones, down to a byte. */
+#include "agents.h"
+#include "checker.h"
+#include <stdlib.h>
+
+enum { ROW_LG = 7, ROW = 1 << ROW_LG, UNIT_LG = 4 };
+#define SET 0x80000000u /* of `read`: an index in the table of readers */
+
+typedef struct reader { /* one of several */
+    uint32_t time, next; /* next: the index of another one, or the last one's time; 0: none */
+    uint8_t lane;
+} reader;
+struct readers {
+    reader *of;
+    uint32_t n, cap, swept;
+    uint32_t was, is; /* the last one that was made: of which set */
+};
+typedef struct row {
+    uint32_t at; /* its first cell; 0: nobody has touched it */
+    uint8_t lg;  /* of a cell's bytes */
+    bool atomics; /* some of `read` are */
+} row;
+struct cells {
+    row *row;
+    uint32_t n_row, n, cap;
+    uint32_t *write, *read; /* times; of several readers SET */
+    uint8_t *write_lane, *read_lane;
+};
+
+/* ---- room ------------------------------------------------------------------------------------------------------------ */
+static void free_cells(struct cells *s)
+{
+    if (!s)
+        return;
+    free(s->row);
+    free(s->write);
+    free(s->read);
+    free(s->write_lane);
+    free(s->read_lane);
+    free(s);
+}
+
+void sett__shared_cells_free(near *n)
+{
+    for (uint32_t r = 0; r < n->blocks; r++)
+        free_cells(n->block[r].cells);
+    if (n->readers)
+        free(n->readers->of);
+    free(n->readers);
+}
+
+bool sett__cells_begin(near *n, near_block *b, const sett__core *c)
+{
+    const uint32_t bytes = c->program->tape->sig.smem + c->launch->smem_more;
+    struct cells *s = b->cells ? b->cells : (b->cells = calloc(1, sizeof *s));
+    n->readers = n->readers ? n->readers : calloc(1, sizeof *n->readers);
+    if (!s || !n->readers)
+        return false;
+    if (!s->row && !(s->row = calloc(bytes / ROW + 1, sizeof *s->row)))
+        return false;
+    s->n_row = bytes / ROW + 1;
+    memset(s->row, 0, s->n_row * sizeof *s->row);
+    s->n = 1;
+    n->readers->n = 1;
+    n->readers->was = n->readers->swept = 0;
+    return true;
+}
+
+static bool grow(void *p, size_t size, uint32_t cap)
+{
+    void **at = p, *to = realloc(*at, cap * size);
+    if (to)
+        *at = to;
+    return to;
+}
+
+static bool make_cells(struct cells *s, uint32_t more)
+{
+    const uint32_t cap = s->n + more + s->cap / 2;
+    if (s->n + more <= s->cap)
+        return true;
+    if (!grow(&s->write, sizeof *s->write, cap) || !grow(&s->read, sizeof *s->read, cap) || !grow(&s->write_lane, 1, cap) || !grow(&s->read_lane, 1, cap))
+        return false;
+    s->cap = cap;
+    return true;
+}
+
+/* Cells of so many bytes in a row. */
+static bool refine(struct cells *s, row *r, uint8_t lg)
+{
+    const uint32_t k = ROW >> lg, from = r->at;
+    if (!make_cells(s, k))
+        return false;
+    const uint32_t to = s->n;
+    s->n += k;
+    for (uint32_t i = 0; i < k; i++) {
+        const uint32_t was = from + (i << lg >> r->lg);
+        s->write[to + i] = from ? s->write[was] : 0;
+        s->read[to + i] = from ? s->read[was] : 0;
+        s->write_lane[to + i] = from ? s->write_lane[was] : 0;
+        s->read_lane[to + i] = from ? s->read_lane[was] : 0;
+    }
+    r->at = to;
+    r->lg = lg;
+    return true;
+}
+
+static bool make_row(struct cells *s, row *r, uint32_t edges)
+{
+    uint8_t lg = UNIT_LG;
+    while (lg && edges & ((1u << lg) - 1))
+        lg = lg == UNIT_LG ? 2 : lg - 1;
+    return (r->at && lg >= r->lg) || refine(s, r, lg);
+}
+
+/* ---- what is remembered ---------------------------------------------------------------------------------------------- */
+static void mark(const near *n, bool *chunk, uint32_t time)
+{
+    enum { CHUNK = 256 };
+    if (time && time / CHUNK < n->n_chunk)
+        chunk[time / CHUNK] = true;
+}
+
+static void mark_read(const near *n, bool *chunk, uint32_t *number, uint32_t read)
+{
+    for (; read & SET; read = n->readers->of[read & ~SET].next) {
+        if (number[read & ~SET])
+            return;
+        number[read & ~SET] = 1;
+        mark(n, chunk, n->readers->of[read & ~SET].time);
+    }
+    mark(n, chunk, read);
+}
+
+static void each_cell(near *n, bool *chunk, uint32_t *number, bool renumber)
+{
+    for (uint32_t r = 0; r < n->blocks; r++) {
+        struct cells *s = n->block[r].cells;
+        for (uint32_t k = 0; s && k < s->n_row; k++)
+            for (uint32_t i = s->row[k].at; i && i < s->row[k].at + (ROW >> s->row[k].lg); i++)
+                if (!renumber)
+                    mark(n, chunk, s->write[i]), mark_read(n, chunk, number, s->read[i]);
+                else if (s->read[i] & SET)
+                    s->read[i] = SET | number[s->read[i] & ~SET];
+    }
+}
+
+/* Sets lead from newer nodes to older ones. */
+void sett__sweep(near *n)
+{
+    bool *chunk = calloc((size_t)n->n_chunk + 1, sizeof *chunk);
+    struct readers *x = n->readers;
+    uint32_t *number = calloc((size_t)x->n + 1, sizeof *number), left = 1;
+    if (chunk && number) {
+        each_cell(n, chunk, number, false);
+        for (const flight *f = n->flight; f; f = f->next)
+            for (uint32_t r = 0; r < MOST_RANKS; r++)
+                mark(n, chunk, f->time[r]);
+        for (uint32_t k = 1; k < x->n; k++) {
+            if (!number[k])
+                continue;
+            x->of[left] = x->of[k];
+            if (x->of[left].next & SET)
+                x->of[left].next = SET | number[x->of[left].next & ~SET];
+            number[k] = left++;
+        }
+        each_cell(n, chunk, number, true);
+        x->n = left;
+        x->was = 0;
+        n->live = 0;
+        for (uint32_t k = 0; k < n->n_chunk; k++) {
+            if (!chunk[k] && k + 1 < n->n_chunk)
+                free(n->chunk[k]), n->chunk[k] = NULL;
+            n->live += n->chunk[k] != NULL;
+        }
+        n->swept = n->live;
+        x->swept = left;
+    }
+    free(chunk);
+    free(number);
+}
+
+/* One more reader before `next`. 0: out of memory. */
+static uint32_t add_reader(near *n, uint32_t time, uint8_t lane, uint32_t next)
+{
+    struct readers *x = n->readers;
+    if (x->n >= x->cap) {
+        const uint32_t cap = 2 * x->cap + 256;
+        if (!grow(&x->of, sizeof *x->of, cap)) {
+            n->full = true;
+            return 0;
+        }
+        x->cap = cap;
+    }
+    x->of[x->n] = (reader){.time = time, .next = next, .lane = lane};
+    return SET | x->n++;
+}
+
+/* ---- stores of equal values --------------------------------------------------------------------------------------------- */
+/* What a lane of a store writes to byte k of its place. */
+static unsigned char stored(const sett__accesses *a, uint32_t lane, uint32_t k)
+{
+    const sett__insn *i = a->insn;
+    const uint32_t size = 1u << i->lg, element = i->access.value & SETT__REF_SPLAT ? 0 : k / size;
+    return ((const unsigned char *)sett__at(a->warp, i->access.value))[((size_t)element * WARP + lane) * size + k % size];
+}
+
+/* Lanes of one store at one place: all of them write the same, or they race. */
+static bool one_value(const sett__accesses *a, uint32_t lanes)
+{
+    const uint32_t first = (uint32_t)__builtin_ctz(lanes);
+    bool same = a->insn->step == SETT__S_STORE;
+    for (uint32_t m = lanes & (lanes - 1); m && same; m &= m - 1)
+        for (uint32_t k = 0; k < a->bytes && same; k++)
+            same = stored(a, (uint32_t)__builtin_ctz(m), k) == stored(a, first, k);
+    return same;
+}
+
+/* Does one store write what it has written there already? The store that is told has not happened yet. */
+static bool stores_the_same(const actor *x, const access *old, uint32_t lane, uint32_t at)
+{
+    const sett__accesses *a = x->of;
+    if (!a || a->insn->step != SETT__S_STORE || old->op != x->op || old->how != SETT__WRITE)
+        return false;
+    lane = lane < WARP ? lane : (uint32_t)__builtin_ctz(a->lanes);
+    const uint32_t from = (uint32_t)(at - a->at[lane]);
+    return from < a->bytes && stored(a, lane, from) == a->of->shared[at];
+}
+
+/* ---- rules: two accesses ----------------------------------------------------------------------------------------------- */
+/* Is the older access, by this lane, before what the actor's lane does? If not, it is told. What a thread did is before what it does,
+ * and before what it begins; what it began is not. */
+static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
+{
+    const access *a = sett__access_at(x->n, old);
+    const bool own = a->agent == x->self && old_lane == lane && lane < WARP && (x->agent == x->self || old <= x->began);
+    if (a->op == SETT__NONE)
+        return true;
+    if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
+        if (!x->strict && stores_the_same(x, a, lane, at))
+            return true;
+        const bool order = sett__covers(x->n, x->known, STRONGER, a->agent, old_lane, old);
+        return sett__tell_conflict(x, order ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, old_lane, lane, at);
+    }
+    if (x->proxy != SETT__ASYNC_PROXY || a->proxy == SETT__ASYNC_PROXY || sett__covers(x->n, x->known, OWN_FENCE, a->agent, old_lane, old))
+        return true;
+    const bool fenced = sett__covers(x->n, x->known, FENCED, a->agent, old_lane, old);
+    return sett__tell_conflict(x, fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, old_lane, lane, at);
+}
+
+static bool ask(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
+{
+    const uint32_t lanes = old_lane << 8 | lane;
+    if (old <= x->known->floor[x->proxy])
+        return true;
+    if (old == x->seen && lanes == x->seen_lane)
+        return x->seen_fine;
+    x->seen = old;
+    x->seen_lane = lanes;
+    return x->seen_fine = is_before(x, old, old_lane, lane, at);
+}
+
+/* Everybody who has read the cell, or changed it: those who did so as an atomic alone, or the others, or all. */
+static bool ask_readers(actor *x, uint32_t read, uint32_t read_lane, uint32_t lane, uint32_t at, bool atomics, bool others)
+{
+    for (bool fine = true;;) {
+        const reader *r = read & SET ? &x->n->readers->of[read & ~SET] : NULL;
+        const uint32_t time = r ? r->time : read, by = r ? r->lane : read_lane;
+        const bool atomic = time && sett__access_at(x->n, time)->how == SETT__UPDATE;
+        if (time && (atomic ? atomics : others))
+            fine = ask(x, time, by, lane, at);
+        if (!r || !fine)
+            return fine;
+        read = r->next;
+        read_lane = MANY_LANES;
+    }
+}
+
+/* ---- readers --------------------------------------------------------------------------------------------------------------- */
+/* Does the new access stand for the older one? Who is after it is then after both. */
+static bool replaces(const actor *x, uint32_t old)
+{
+    const access *a = sett__access_at(x->n, old);
+    if (a->op == SETT__NONE || old <= x->known->floor[x->proxy])
+        return true;
+    if (a->how != x->how)
+        return false;
+    return a->agent == x->agent || (a->proxy == x->proxy && sett__covers(x->n, x->known, BEFORE, a->agent, MANY_LANES, old));
+}
+
+/* The cell's readers with the actor's lane among them; *lane: of the newest. */
+static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t *lane)
+{
+    struct readers *s = x->n->readers;
+    uint32_t kept = 0;
+    if (!(read & SET)) {
+        if (!read || replaces(x, read)) {
+            const access *a = sett__access_at(x->n, read);
+            const bool now = read && a->agent == x->agent && read > x->known->at[(size_t)BEFORE * x->n->stride + x->agent];
+            if (now && read_lane != *lane)
+                *lane = MANY_LANES;
+            return x->time;
+        }
+        kept = add_reader(x->n, read, read_lane, 0);
+        return kept ? add_reader(x->n, x->time, *lane, kept) : 0;
+    }
+    if (s->was == read && s->of[s->is & ~SET].time == x->time && s->of[s->is & ~SET].lane == *lane)
+        return s->is;
+    const uint32_t was = read;
+    bool cut = false;
+    uint32_t node[64], k = 0;
+    for (; read & SET && k < 64; read = s->of[read & ~SET].next) {
+        if (replaces(x, s->of[read & ~SET].time))
+            cut = true;
+        else
+            node[k++] = read;
+    }
+    if (read & SET)
+        return was; /* more of them than anybody tells apart */
+    if (!cut) {
+        kept = was;
+    } else {
+        while (k && !x->n->full) {
+            const reader r = s->of[node[--k] & ~SET];
+            kept = r.next == kept ? node[k] : add_reader(x->n, r.time, r.lane, kept);
+        }
+    }
+    s->is = kept ? add_reader(x->n, x->time, *lane, kept) : x->time;
+    s->was = was;
+    return s->is;
+}
+
+/* ---- an access -------------------------------------------------------------------------------------------------------------- */
+/* Bytes from `from` to `to` of a window, which lane after lane touches, `each` of them, or one alone (each 0). */
+typedef struct span {
+    uint32_t from, to, each;
+    uint32_t lane;
+} span;
+
+static uint8_t lane_of(const span *p, uint32_t byte)
+{
+    return (uint8_t)(p->each ? p->lane + (byte - p->from) / p->each : p->lane);
+}
+
+static uint32_t newest(const uint32_t *at, uint32_t n)
+{
+    int32_t most = 0, any = 0; /* a SET is below 0 */
+    for (uint32_t k = 0; k < n; k++) {
+        const int32_t t = (int32_t)at[k];
+        most = t > most ? t : most;
+        any |= t;
+    }
+    return any < 0 ? UINT32_MAX : (uint32_t)most;
+}
+
+static void put_lanes(uint8_t *to, const span *p, uint32_t at, uint32_t lg, uint32_t n)
+{
+    if (!p->each)
+        memset(to, (int)p->lane, n);
+    else if (p->each == 1u << lg)
+        for (uint32_t k = 0, l = lane_of(p, at); k < n; k++)
+            to[k] = (uint8_t)(l + k);
+    else
+        for (uint32_t k = 0; k < n; k++)
+            to[k] = lane_of(p, at + (k << lg));
+}
+
+static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
+{
+    const uint32_t floor = x->known->floor[x->proxy];
+    if (newest(s->write + i, n) > floor || r->atomics)
+        for (uint32_t k = 0; k < n; k++) {
+            const uint32_t b = at + (k << r->lg);
+            if (s->write[i + k] > floor)
+                ask(x, s->write[i + k], s->write_lane[i + k], lane_of(p, b), b);
+            if (r->atomics)
+                ask_readers(x, s->read[i + k], s->read_lane[i + k], lane_of(p, b), b, true, false);
+        }
+    if (newest(s->read + i, n) <= floor) {
+        for (uint32_t k = 0; k < n; k++)
+            s->read[i + k] = x->time;
+        put_lanes(s->read_lane + i, p, at, r->lg, n);
+        return true;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        uint8_t lane = lane_of(p, at + (k << r->lg));
+        if (s->read[i + k] == x->time) {
+            if (s->read_lane[i + k] != lane)
+                s->read_lane[i + k] = MANY_LANES;
+            continue;
+        }
+        s->read[i + k] = readers_with(x, s->read[i + k], s->read_lane[i + k], &lane);
+        s->read_lane[i + k] = lane;
+    }
+    return !x->n->full;
+}
+
+static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
+{
+    const uint32_t floor = x->known->floor[x->proxy];
+    if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
+        for (uint32_t k = 0; k < n; k++) {
+            const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
+            if (s->write[i + k] > floor)
+                ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
+            if (s->read[i + k] > floor)
+                ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, true, true);
+        }
+    for (uint32_t k = 0; k < n; k++)
+        s->write[i + k] = x->time, s->read[i + k] = 0;
+    put_lanes(s->write_lane + i, p, at, r->lg, n);
+    return true;
+}
+
+static bool update_cells(actor *x, struct cells *s, row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
+{
+    r->atomics = true;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t b = at + (k << r->lg);
+        uint8_t lane = lane_of(p, b);
+        ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
+        ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, false, true);
+        if (s->read[i + k] == x->time) {
+            s->read_lane[i + k] = s->read_lane[i + k] == lane ? lane : MANY_LANES;
+            continue;
+        }
+        s->read[i + k] = readers_with(x, s->read[i + k], s->read_lane[i + k], &lane);
+        s->read_lane[i + k] = lane;
+    }
+    return !x->n->full;
+}
+
+static bool touch(actor *x, struct cells *s, const span *p)
+{
+    bool fine = true;
+    for (uint32_t at = p->from, end; at < p->to && fine; at = end) {
+        row *r = &s->row[at >> ROW_LG];
+        end = sett__least((at | (ROW - 1)) + 1, p->to);
+        if (at >> ROW_LG >= s->n_row)
+            return true;
+        if (!make_row(s, r, at | end | p->each)) {
+            x->n->full = true;
+            return false;
+        }
+        const uint32_t i = r->at + ((at & (ROW - 1)) >> r->lg), n = (end - at) >> r->lg;
+        fine = x->how == SETT__READ ? read_cells(x, s, r, p, i, n, at) : x->how == SETT__WRITE ? write_cells(x, s, r, p, i, n, at) : update_cells(x, s, r, p, i, n, at);
+    }
+    return fine;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------------ */
+/* The lanes from `first` on that lie one after another, or all those at its place. */
+static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
+{
+    const int first = __builtin_ctz(left);
+    uint32_t lanes = 1u << first;
+    int l = first + 1;
+    while (l < WARP && left >> l & 1 && a->at[l] == a->at[l - 1] + a->bytes)
+        lanes |= 1u << l++;
+    *p = (span){.from = (uint32_t)a->at[first], .to = (uint32_t)a->at[first] + a->bytes * (uint32_t)(l - first), .each = l > first + 1 ? a->bytes : 0, .lane = (uint32_t)first};
+    if (p->each)
+        return lanes;
+    for (uint32_t m = left & (left - 1); m; m &= m - 1)
+        lanes |= a->at[__builtin_ctz(m)] == a->at[first] ? m & -m : 0;
+    if (lanes & (lanes - 1))
+        p->lane = MANY_LANES;
+    return lanes;
+}
+
+static bool touch_lanes(actor *x, struct cells *s, const sett__accesses *a, uint32_t lanes)
+{
+    const bool rows = a->insn->step == SETT__S_FORM; /* ldmatrix, stmatrix: each row is of all lanes */
+    bool fine = true;
+    while (lanes && fine) {
+        span p;
+        const uint32_t now = span_of(a, lanes, &p);
+        lanes &= ~now;
+        if (rows)
+            p.each = 0, p.lane = MANY_LANES;
+        if (x->how == SETT__WRITE && !rows && p.lane == MANY_LANES && (x->strict || !one_value(a, now)))
+            fine = sett__tell_conflict(x, SETT_CHECK_RACE, x->time, MANY_LANES, MANY_LANES, p.from);
+        fine = fine && touch(x, s, &p);
+    }
+    return fine;
+}
+
+bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
+{
+    const bool copies = a->insn->step == SETT__S_CP_ASYNC;
+    walker *w = sett__walker(n, c, a->warp);
+    struct cells *s = n->block[a->of->rank].cells;
+    const uint32_t self = sett__agent(n, OF_WARP, c->cta->rank, a->warp->index);
+    actor x = {.n = n, .c = c, .w = a->warp, .of = a, .where = a->of, .self = self, .agent = copies ? sett__agent(n, OF_CP_ASYNC, c->cta->rank, a->warp->index) : self,
+        .lanes = a->lanes, .op = a->op, .how = a->how, .began = n->time, .strict = c->launch->check->to.checks == SETT_CHECKS_STRICT};
+    bool fine = (x.time = sett__access_new(n, &(access){.op = a->op, .lanes = a->lanes, .agent = (uint16_t)x.agent, .how = a->how}));
+    for (uint32_t left = a->lanes, lanes; left && fine; left &= ~lanes) {
+        const bool more = w->more && left & w->more_lanes;
+        lanes = more ? left & w->more_lanes : left;
+        clocks *k = more ? w->more : w->known;
+        if (!k->has_floors)
+            sett__floors(n, k);
+        x.known = k;
+        x.seen = 0;
+        fine = touch_lanes(&x, s, a, lanes);
+    }
+    return fine || (n->full && sett__no_memory(c, a->warp, a->op));
+}
+
+/* ---- what goes on by itself ------------------------------------------------------------------------------------------------------ */
+/* What a descriptor names must lie there as it says. */
+static bool lies_so(actor *x, const sett__effect *e, uint32_t write)
+{
+    const access *a = sett__access_at(x->n, write);
+    if (!write || !e->boxed || !a->boxed || (e->at >> 7 & e->bits) == (e->at >> 7 & a->bits))
+        return true;
+    return sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, e->at);
+}
+
+bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
+{
+    const flight *f = c->event ? c->event->told : NULL;
+    struct cells *s = n->block[e->of->rank].cells;
+    if (!f && c->event)
+        return true;
+    const bool store = f && c->event->kind == SETT__EVENT_STORE, multiplies = f && f->product;
+    actor x = {.n = n, .c = c, .w = e->warp, .where = e->of, .self = sett__agent(n, OF_WARP, c->cta->rank, e->warp->index), .lanes = 1u << e->lane, .op = e->op, .how = e->how,
+        .proxy = e->proxy, .lane = (uint8_t)e->lane, .began = f ? f->began : n->time};
+    x.time = !f ? sett__access_new(n, &(access){.op = e->op, .lanes = x.lanes, .agent = (uint16_t)x.self}) : store || multiplies ? f->time[0] : f->time[e->of->rank];
+    for (uint32_t r = 0; r < n->blocks && !x.time; r++) /* of a copy to a peer: its source */
+        x.time = f->time[r];
+    access *a = sett__access_at(n, x.time);
+    a->how = e->how, a->proxy = e->proxy;
+    if (e->how & SETT__WRITE)
+        a->boxed = e->boxed, a->bits = e->bits;
+    clocks *k = multiplies ? f->product->known : f ? f->known : sett__known_by(n, c, e->warp, (uint32_t)e->lane);
+    if (!k->has_floors)
+        sett__floors(n, k);
+    x.known = k;
+    x.agent = a->agent;
+    const span p = {.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = multiplies ? MANY_LANES : (uint32_t)e->lane};
+    const row *r = &s->row[e->at >> ROW_LG];
+    if (e->boxed && e->how == SETT__READ && r->at)
+        lies_so(&x, e, s->write[r->at + ((e->at & (ROW - 1)) >> r->lg)]);
+    return touch(&x, s, &p) || (n->full && sett__no_memory(c, e->warp, e->op));
+}
+
+/* ---- the end of a block ------------------------------------------------------------------------------------------------------------ */
+static bool left_behind(actor *x, uint32_t time, uint32_t lane, uint32_t at)
+{
+    uint32_t role, rank, index;
+    if (!time || time == x->seen)
+        return true;
+    x->seen = time;
+    const access *a = sett__access_at(x->n, time);
+    if (a->op == SETT__NONE)
+        return true;
+    sett__agent_is(x->n, a->agent, &role, &rank, &index);
+    const bool stays = rank != x->where->rank || role == OF_BULK_READ || role == OF_MBARRIER;
+    return !stays || sett__covers(x->n, x->known, BEFORE, a->agent, lane, time) || sett__tell_conflict(x, SETT_CHECK_LIFETIME, time, lane, lane, at);
+}
+
+/* Nobody of another block, and no copy, may still touch its memory: its warps have waited for those who did. */
+bool sett__shared_left(sett__core *c, near *n, const sett__cta *b)
+{
+    struct cells *s = n->block[b->rank].cells;
+    clocks *all = NULL;
+    bool fine = true;
+    for (uint32_t w = 0; w < n->warps; w++) {
+        const walker *x = &n->walker[b->rank * n->warps + w];
+        if (!all && !(all = sett__clocks_new(n, x->known)))
+            return false;
+        sett__clocks_join(n, all, x->known);
+        if (x->more)
+            sett__clocks_join(n, all, x->more);
+    }
+    actor x = {.n = n, .c = c, .known = all, .where = n->block[b->rank].cta, .op = SETT__NONE};
+    for (uint32_t k = 0; k < s->n_row && fine; k++)
+        for (uint32_t i = s->row[k].at, end = i ? i + (ROW >> s->row[k].lg) : 0; i < end && fine; i++) {
+            const uint32_t at = (k << ROW_LG) + ((i - s->row[k].at) << s->row[k].lg);
+            fine = left_behind(&x, s->write[i], s->write_lane[i], at);
+            for (uint32_t read = s->read[i], lane = s->read_lane[i]; read && fine; lane = MANY_LANES) {
+                const reader *r = read & SET ? &n->readers->of[read & ~SET] : NULL;
+                fine = left_behind(&x, r ? r->time : read, r ? r->lane : lane, at);
+                read = r ? r->next : 0;
+            }
+        }
+    sett__clocks_drop(n, all);
+    return fine;
+}

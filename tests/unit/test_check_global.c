@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checker on global memory: races of threads and blocks, atomics with order and scope, fences. Each wrong kernel stands beside the
+ * right one. */
+#define SETT_SHORT
+#include <check.h>
+#include <sett/sett.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 4096, BLOCKS = 4, THREADS = 64 };
+static int mark[4]; /* lines of the kernel that ran last */
+#define MARK(n) (mark[n] = __LINE__)
+
+typedef struct found {
+    int n;
+    char text[8][1000];
+    sett_check_kind kind[8];
+    int line[8][6], role[8][6], sites[8];
+} found;
+
+static void keep(void *user, const sett_finding *f)
+{
+    found *to = user;
+    ck_assert_int_lt(to->n, 8);
+    snprintf(to->text[to->n], sizeof to->text[0], "%s", f->text);
+    to->kind[to->n] = f->kind;
+    to->sites[to->n] = f->n_site;
+    for (int i = 0; i < f->n_site; i++) {
+        ck_assert_msg(strstr(f->site[i].file, "test_check_global.c") != NULL, "%s", f->site[i].file);
+        to->line[to->n][i] = f->site[i].line;
+        to->role[to->n][i] = (int)f->site[i].role;
+    }
+    to->n++;
+}
+
+typedef struct kernel {
+    sett_tensor *X, *D, *flag;
+    sett_val *t, *i, *at; /* thread, block, both */
+    bool right;
+} kernel;
+typedef void (*body_fn)(sett_build *, const kernel *);
+typedef struct plan {
+    body_fn body;
+    bool right;
+    int blocks, threads;
+} plan;
+
+static void record(sett_build *b, const void *user)
+{
+    const plan *p = user;
+    kernel k = {.right = p->right};
+    k.X = sett_param(b, "X", SETT_I32, sett_make_layout(b, N));
+    k.D = sett_param(b, "D", SETT_I32, sett_make_layout(b, N));
+    k.flag = sett_param(b, "flag", SETT_I32, sett_make_layout(b, 16));
+    sett_grid(b, p->blocks ? p->blocks : BLOCKS);
+    sett_block(b, p->threads ? p->threads : THREADS);
+    k.t = sett_thread_idx(b, 0);
+    k.i = sett_block_idx(b, 0);
+    k.at = sett_add(sett_mul(k.i, p->threads ? p->threads : THREADS), k.t);
+    p->body(b, &k);
+}
+
+static void run_with(found *to, const plan *p, sett_checks checks)
+{
+    static int32_t x[N], d[N], flag[16];
+    sett_error err = {0};
+    sett_engine *e;
+    sett_kernel *k;
+    memset(to, 0, sizeof *to);
+    memset(mark, 0, sizeof mark);
+    memset(d, 0, sizeof d);
+    memset(flag, 0, sizeof flag);
+    for (int i = 0; i < N; i++)
+        x[i] = i;
+    const sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = "", .checks = checks, .finding = keep, .user = to};
+    const sett_compile_options c = {.size = sizeof c, .name = "k", .target = "cpu", .user = p};
+    const sett_buf bx = sett_buf_1d(x, SETT_I32, N), bd = sett_buf_1d(d, SETT_I32, N), bf = sett_buf_1d(flag, SETT_I32, 16);
+    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
+    ck_assert_msg(!sett_compile(e, record, &c, &k, &err), "%s", err.text);
+    ck_assert_msg(!sett_launch(k, sett_stream_of(SETT_CPU, NULL), &err, &bx, &bd, &bf), "%s", err.text);
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+
+/* ---- kernels: the right one, and one mistake ---------------------------------------------------------------------- */
+/* Blocks write what their neighbour writes, too. */
+static void overlap(sett_build *b, const kernel *k)
+{
+    (void)b;
+    sett_val *at = k->right ? k->at : sett_add(sett_mul(k->i, THREADS / 2), k->t);
+    MARK(0), MARK(1), sett_set(k->D, k->i, at);
+}
+
+static void same_value(sett_build *b, const kernel *k)
+{
+    (void)b;
+    MARK(0), MARK(1), sett_set(k->D, k->right ? SETT_A(7) : SETT_A(k->i), k->t);
+}
+
+/* A counter that all add to, and one sets. */
+static void counter(sett_build *b, const kernel *k)
+{
+    MARK(0), sett_atomic_add(k->flag, 1, 0);
+    sett_if (b, sett_and(sett_eq(k->t, 0), sett_eq(k->i, 1)))
+        MARK(1), sett_set(k->flag, 5, k->right ? 3 : 0);
+}
+
+static void lanes(sett_build *b, const kernel *k)
+{
+    MARK(0), sett_set(k->D, k->t, k->at);
+    if (k->right)
+        sett_sync_warp(b);
+    MARK(1), sett_set(k->X, sett_at(k->D, sett_xor(k->at, 1)), k->at);
+}
+
+static void warps(sett_build *b, const kernel *k)
+{
+    MARK(0), sett_set(k->D, k->t, k->at);
+    if (k->right)
+        sett_sync_threads(b);
+    MARK(1), sett_set(k->X, sett_at(k->D, sett_xor(k->at, 32)), k->at);
+}
+
+/* Block 0 hands D to the others through a flag. */
+typedef struct hand { sett_sem give, take; sett_scope give_at, take_at; bool fence_before, fence_behind, early; } hand;
+static void pass(sett_build *b, const kernel *k, const hand *h)
+{
+    sett_tensor *seen = sett_var(b, SETT_I32, 0);
+    sett_if (b, sett_eq(k->i, 0)) {
+        MARK(0), sett_set(k->D, k->t, k->t);
+        sett_sync_threads(b);
+        sett_if (b, sett_eq(k->t, 0)) {
+            if (h->fence_before)
+                sett_fence_acq_rel_gpu(b);
+            if (h->early)
+                MARK(0), sett_set(k->D, 3, THREADS);
+            MARK(2), sett_atomic_ordered(k->flag, SETT_ATOMIC_EXCH, h->give, h->give_at, 1, 0);
+        }
+    }
+    sett_else (b) {
+        sett_if (b, sett_eq(k->t, 0)) {
+            sett_while (b, sett_eq(sett_at(seen, 0), 0))
+                MARK(3), sett_set(seen, sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, h->take, h->take_at, 0, 0), 0);
+            if (h->fence_behind)
+                sett_fence_acq_rel_gpu(b);
+        }
+        sett_sync_threads(b);
+        MARK(1), sett_set(k->X, sett_at(k->D, sett_add(k->t, h->early)), k->at);
+    }
+}
+#define HANDS(name, ...) static void name(sett_build *b, const kernel *k) \
+    { \
+        static const hand right = {SETT_SEM_RELEASE, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, SETT_SCOPE_GPU, 0, 0, 0}, wrong = {__VA_ARGS__}; \
+        pass(b, k, k->right ? &right : &wrong); \
+    }
+HANDS(no_release, SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, SETT_SCOPE_GPU, 0, 0, 0)
+HANDS(no_acquire, SETT_SEM_RELEASE, SETT_SEM_RELAXED, SETT_SCOPE_GPU, SETT_SCOPE_GPU, 0, 0, 0)
+HANDS(narrow_release, SETT_SEM_RELEASE, SETT_SEM_ACQUIRE, SETT_SCOPE_CTA, SETT_SCOPE_GPU, 0, 0, 0)
+HANDS(narrow_acquire, SETT_SEM_RELEASE, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, SETT_SCOPE_CTA, 0, 0, 0)
+HANDS(early_fence, SETT_SEM_RELAXED, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, SETT_SCOPE_GPU, 1, 0, 1)
+static void fences(sett_build *b, const kernel *k)
+{
+    static const hand right = {SETT_SEM_RELAXED, SETT_SEM_RELAXED, SETT_SCOPE_GPU, SETT_SCOPE_GPU, 1, 1, 0}, wrong = {SETT_SEM_RELAXED, SETT_SEM_RELAXED, SETT_SCOPE_GPU, SETT_SCOPE_GPU, 1, 0, 0};
+    pass(b, k, k->right ? &right : &wrong);
+}
+
+static void narrow_counter(sett_build *b, const kernel *k)
+{
+    (void)b;
+    MARK(0), MARK(1), sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, SETT_SEM_RELAXED, k->right ? SETT_SCOPE_GPU : SETT_SCOPE_CTA, 1, 0);
+}
+
+/* Blocks pass a word on: what the first wrote reaches the last through the others. */
+static void chain(sett_build *b, const kernel *k)
+{
+    sett_tensor *seen = sett_var(b, SETT_I32, 0);
+    sett_if (b, sett_eq(k->t, 0)) {
+        sett_if (b, sett_eq(k->i, 0))
+            MARK(0), sett_set(k->D, 1, 0);
+        sett_while (b, sett_ne(sett_at(seen, 0), k->i))
+            MARK(3), sett_set(seen, sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, k->right ? SETT_SEM_ACQUIRE : SETT_SEM_RELAXED, SETT_SCOPE_GPU, 0, 0), 0);
+        sett_if (b, sett_eq(k->i, BLOCKS - 1))
+            MARK(1), sett_set(k->X, sett_at(k->D, 0), 0);
+        sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, 0);
+    }
+}
+
+/* The last block adds up what all others left. */
+static void last_one(sett_build *b, const kernel *k)
+{
+    sett_tensor *last = sett_make_smem_tensor(b, SETT_I32, sett_make_layout(b, 1), 4);
+    MARK(0), sett_set(k->D, k->t, k->at);
+    if (k->right)
+        sett_sync_threads(b);
+    sett_if (b, sett_eq(k->t, 0))
+        sett_set(last, sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, 1, 0), 0);
+    sett_sync_threads(b);
+    sett_if (b, sett_eq(sett_at(last, 0), BLOCKS - 1)) {
+        for (int i = 0; i < BLOCKS; i++)
+            MARK(1), sett_set(k->X, sett_at(k->D, sett_add(k->t, i * THREADS)), sett_add(k->t, i * THREADS));
+        sett_if (b, sett_eq(k->t, 0))
+            sett_set(k->flag, 0, 0);
+    }
+}
+
+static const struct {
+    const char *name;
+    body_fn body;
+    sett_check_kind kind;
+    int third; /* the mark that the third site is at; 0: none */
+} table[] = {
+    {"overlap", overlap, SETT_CHECK_RACE, 0},
+    {"same value", same_value, SETT_CHECK_RACE, 0},
+    {"counter", counter, SETT_CHECK_RACE, 0},
+    {"lanes", lanes, SETT_CHECK_RACE, 0},
+    {"warps", warps, SETT_CHECK_RACE, 0},
+    {"no release", no_release, SETT_CHECK_ORDER, 2},
+    {"no acquire", no_acquire, SETT_CHECK_ORDER, 3},
+    {"narrow release", narrow_release, SETT_CHECK_ORDER, 2},
+    {"narrow acquire", narrow_acquire, SETT_CHECK_ORDER, 3},
+    {"early fence", early_fence, SETT_CHECK_ORDER, 2},
+    {"fences", fences, SETT_CHECK_ORDER, 3},
+    {"narrow counter", narrow_counter, SETT_CHECK_ORDER, 0},
+    {"chain", chain, SETT_CHECK_ORDER, 3},
+    {"last one", last_one, SETT_CHECK_RACE, 0},
+};
+
+START_TEST(right_and_wrong)
+{
+    found f;
+    plan p = {.body = table[_i].body, .right = true};
+    run_with(&f, &p, SETT_CHECKS_ERRORS);
+    ck_assert_msg(!f.n, "%s, right: %s", table[_i].name, f.text[0]);
+    p.right = false;
+    run_with(&f, &p, SETT_CHECKS_ERRORS);
+    bool told = false;
+    for (int i = 0; i < f.n; i++) {
+        const bool both = (f.line[i][0] == mark[1] && f.line[i][1] == mark[0]) || (f.line[i][0] == mark[0] && f.line[i][1] == mark[1]);
+        told |= f.kind[i] == table[_i].kind && f.sites[i] >= 2 && both && (!table[_i].third || (f.sites[i] > 2 && f.line[i][2] == mark[table[_i].third]));
+        if (getenv("SHOW"))
+            printf("%s: %s\n", table[_i].name, f.text[i]);
+    }
+    ck_assert_msg(told, "%s, wrong: %d findings, %s", table[_i].name, f.n, f.text[0]);
+}
+END_TEST
+
+START_TEST(strict)
+{
+    found f;
+    run_with(&f, &(plan){.body = same_value, .right = true}, SETT_CHECKS_STRICT);
+    ck_assert_int_eq(f.n, 1);
+    ck_assert_int_eq(f.kind[0], SETT_CHECK_RACE);
+}
+END_TEST
+
+Suite *check_global_suite(void)
+{
+    Suite *s = suite_create("check_global");
+    TCase *t = tcase_create("check_global");
+    tcase_add_loop_test(t, right_and_wrong, 0, (int)(sizeof table / sizeof *table));
+    tcase_add_test(t, strict);
+    suite_add_tcase(s, t);
+    return s;
+}
