@@ -29,7 +29,7 @@ static void kernel(sett_build *b, const void *user)
         }
     }
     sett_else (b) {
-        sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
+        sett_pipeline_state *get = sett_pipeline_consumer_state(pipe), *end = sett_pipeline_consumer_state(pipe);
         sett_tensor *came = sett_var(b, SETT_BOOL, 0);
         sett_consumer_wait(get); /* tile 0 is there: the answer is yes */
         sett_set(came, sett_consumer_try_wait(get), 0);
@@ -42,6 +42,10 @@ static void kernel(sett_build *b, const void *user)
             if (bug_twin)
                 sett_if (b, sett_lt(k, TILES - 1))
                     sett_set(came, sett_consumer_try_wait(get), 0);
+        }
+        sett_for (b, k, 0, TILES, 1) { /* no copy outlives the block */
+            sett_consumer_wait(end);
+            sett_pipeline_advance(end);
         }
     }
 }
