@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kind: barrier-count | race
+/* kind: barrier-count | race | lifetime
  * missing: the last tile expects the bytes of one copy, and two are made
  * fix: sett_producer_acquire_tx with the bytes of the copies that follow
  * Stages of two rows; the last one should have one row alone, and the producer says so, but copies both. The phase ends when half of the

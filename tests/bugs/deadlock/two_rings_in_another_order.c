@@ -14,7 +14,7 @@ static void kernel(sett_build *b, const void *user)
     sett_tensor *K = sett_param(b, "K", SETT_F32, sett_row_major(b, TILES, N), .align = 16), *V = sett_param(b, "V", SETT_F32, sett_row_major(b, TILES, N), .align = 16), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, TILES, N));
     sett_grid(b, 1), sett_block(b, 2 * N);
     sett_tensor *sK = sett_make_smem_tensor(b, SETT_F32, N, 128, .name = "sK"), *sV = sett_make_smem_tensor(b, SETT_F32, N, 128, .name = "sV");
-    sett_pipeline *ofK = sett_pipeline_tma_async(b, .stages = 1, .tx_bytes = N * 4, .consumers = SETT_WARPS(1)), *ofV = sett_pipeline_tma_async(b, .stages = 1, .tx_bytes = N * 4, .consumers = SETT_WARPS(1));
+    sett_pipeline *ofK = sett_pipeline_tma_async(b, .stages = 1, .tx_bytes = N * 4, .consumers = SETT_WARPS(1)), *ofV = sett_pipeline_tma_async(b, .stages = 1, .tx_bytes = N * 4, .consumers = SETT_WARPS(1)); /* @2 init */
     sett_val *lane = sett_lane_idx(b);
     sett_if (b, sett_eq(sett_warp_idx(b), 0)) {
         sett_pipeline_state *k = sett_pipeline_producer_state(ofK), *v = sett_pipeline_producer_state(ofV);

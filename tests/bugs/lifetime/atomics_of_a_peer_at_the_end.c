@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kind: lifetime
  * missing: rank 0 reads its counter and ends; a peer that comes later adds to memory that is gone
- * fix: a barrier of the cluster behind the atomics, before rank 0 reads and before anybody ends
- * Blocks add their counts to rank 0's shared memory. Rank 0 waits for a number of arrivals that the blocks without work do not give, and
- * those add a zero all the same. */
+ * fix: sett_cluster_sync(b) at the end of the kernel
+ * Blocks add their counts to rank 0's shared memory. Rank 0 waits for the blocks whose counts it reads; the last block adds to a place of
+ * its own there, for which nobody waits. */
 #include "bug.h"
 
 enum { BLOCKS = 4, N = 32 };
@@ -14,15 +14,16 @@ static void kernel(sett_build *b, const void *user)
     sett_cluster(b, BLOCKS);
     sett_tensor *X = sett_param(b, "X", SETT_I32, sett_row_major(b, BLOCKS, N)), *Y = sett_param(b, "Y", SETT_I32, sett_row_major(b, N));
     sett_grid(b, BLOCKS), sett_block(b, N);
-    sett_tensor *sum = sett_make_smem_tensor(b, SETT_I32, N, 16, .name = "sum"), *came = sett_slice(sett_make_mbarriers(b, 1), 0);
+    sett_tensor *sum = sett_make_smem_tensor(b, SETT_I32, 2 * N, 16, .name = "sum"), *came = sett_slice(sett_make_mbarriers(b, 1), 0);
     sett_val *t = sett_thread_idx(b, 0), *rank = sett_block_idx_in_cluster(b), *works = sett_lt(rank, BLOCKS - 1);
-    sett_set(sum, 0, t);
+    for (int i = 0; i < 2; i++)
+        sett_set(sum, 0, sett_add(t, i * N));
     sett_if (b, sett_eq(t, 0)) {
         sett_mbarrier_init(came, (BLOCKS - 1) * N);
         sett_fence_mbarrier_init(b);
     }
     sett_cluster_sync(b);
-    sett_atomic_add(sett_map_dsmem(sum, 0), sett_where(works, sett_at(X, rank, t), 0), t); /* @1 atomic */
+    sett_atomic_add(sett_map_dsmem(sum, 0), sett_at(X, rank, t), sett_where(works, t, sett_add(t, N))); /* @1 atomic */
     sett_mbarrier_arrive(sett_map_dsmem(came, 0), .pred = works);
     sett_if (b, sett_eq(rank, 0)) {
         sett_mbarrier_wait(came, 0, .cluster = true); /* @wait */
