@@ -2,7 +2,7 @@
 /* kind: barrier-count | race
  * missing: an id of its own: two pairs of warps use barrier 1 at once
  * fix: barrier 1 + pair for each pair
- * public: flashinfer #4732
+ * public: flashinfer #4533
  * Two pairs of warps exchange rows, each pair by a named barrier of 64 threads. Both pairs use id 1, so that a warp of one pair and a
  * warp of the other may end it. An H200 gives rows of before. */
 #include "bug.h"

@@ -2,6 +2,7 @@
 /* kind: barrier-count | deadlock
  * missing: a warp: the barrier counts four, and three of them come
  * fix: sett_barrier(b, 1, 96)
+ * public: FlashMLA #57
  * The block was made smaller, from 128 threads to 96; the count of the named barrier was not. An H200 hangs. */
 #include "bug.h"
 

@@ -2,7 +2,7 @@
 /* kind: barrier-count
  * missing: one count for both sides: the producer says 96 threads, the consumers 128
  * fix: sett_barrier_arrive(b, 1, 96)
- * public: flashinfer #4533
+ * public: flashinfer #4732
  * A producer warp and two consumer warps have a named barrier. The producer's call still has the count of a block with three
  * consumers. An H200 stops the kernel, or hangs. */
 #include "bug.h"

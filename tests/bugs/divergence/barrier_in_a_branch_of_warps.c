@@ -2,7 +2,7 @@
 /* kind: divergence | deadlock | barrier-count
  * missing: the barrier in the warps that have no rows
  * fix: sett_sync_threads(b) behind the branch
- * public: flashinfer #2996
+ * public: llama.cpp #27678, flashinfer #2996
  * Warps that have rows store them, meet, and read; the barrier stands in the branch, and the last two warps never come. An H200 hangs,
  * or goes on as those warps have ended, by the code behind the branch. */
 #include "bug.h"

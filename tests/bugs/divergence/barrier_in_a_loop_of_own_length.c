@@ -2,6 +2,7 @@
 /* kind: divergence | deadlock | barrier-count
  * missing: the same number of rounds in all warps, since each round has a barrier
  * fix: as many rounds as the longest row has, with a test around the accesses
+ * public: llama.cpp #13469
  * Each warp goes over a row of its own length, and the block meets in each round. The warp with the shortest row leaves the loop
  * first. An H200 hangs, or pairs barriers of different rounds. */
 #include "bug.h"

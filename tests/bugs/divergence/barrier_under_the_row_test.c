@@ -2,7 +2,7 @@
 /* kind: divergence | deadlock | barrier-count
  * missing: the barrier in the lanes whose row is past the end
  * fix: the test around the accesses alone
- * public: llama.cpp #27678
+ * public: TileLang #1026
  * A thread has a row; those past the end skip the body, the barrier in it too. Lanes of one warp part: some are at the barrier, the
  * others have ended. An H200 goes on by chance. */
 #include "bug.h"
