@@ -2,7 +2,7 @@
 /* kind: divergence
  * missing: the lanes whose rows are past the end at mma.sync
  * fix: zeros in the rows past the end, and the product outside of the branch
- * A warp's last tile has 12 rows of 16, so lanes with none of them skip the product. mma.sync is an instruction of the warp. An H200
+ * A warp's last tile has 5 rows of 16, so lanes with none of them skip the product. mma.sync is an instruction of the warp. An H200
  * gives wrong products in the rows that are there. */
 #include "bug.h"
 
