@@ -32,10 +32,11 @@ enum { BUG_BUFFERS = 16 };
 
 static bool bug_twin; /* record the right program */
 
-/* A buffer's copy on the host. */
+/* A buffer and its copy on the host. */
 typedef struct bug_copy {
     void *device, *host;
     size_t bytes;
+    bool fetched; /* since the last launch */
 } bug_copy;
 static struct bug {
     const char *name;
@@ -44,7 +45,6 @@ static struct bug {
     sett_error err;
     int code, buffers;
     bug_copy buffer[BUG_BUFFERS];
-    bool fetched;
 } bug_now;
 
 static inline void bug_fail(int code, const char *text)
@@ -152,13 +152,14 @@ static inline sett_buf bug_listed(sett_dtype t, int n, const double *x)
 /* Element i of a buffer, in the order of memory: 0 where a launch has failed. */
 static inline double bug_get(const sett_buf *buf, int64_t i)
 {
-    for (int k = 0; k < bug_now.buffers && !bug_now.fetched; k++) /* after a launch, all at once */
-        if (sett_memcpy(bug_now.e, bug_now.stream, bug_now.buffer[k].host, bug_now.buffer[k].device, bug_now.buffer[k].bytes))
+    for (bug_copy *c = bug_now.buffer; c < bug_now.buffer + bug_now.buffers; c++) {
+        if (c->device != buf->data)
+            continue;
+        if (!c->fetched && sett_memcpy(bug_now.e, bug_now.stream, c->host, c->device, c->bytes))
             bug_fail(BUG_FAULT, "a copy from the device failed");
-    bug_now.fetched = true;
-    for (int k = 0; k < bug_now.buffers; k++)
-        if (bug_now.buffer[k].device == buf->data)
-            return bug_read(buf->dtype, bug_now.buffer[k].host, i);
+        c->fetched = true;
+        return bug_read(buf->dtype, c->host, i);
+    }
     return 0;
 }
 
@@ -185,7 +186,8 @@ static inline sett_kernel *bug_compile(sett_body body, const void *user)
 }
 static inline void bug_ended(sett_kernel *k, sett_status s)
 {
-    bug_now.fetched = false;
+    for (int i = 0; i < bug_now.buffers; i++)
+        bug_now.buffer[i].fetched = false;
     if (s || sett_sync_error(bug_now.e, bug_now.stream, &bug_now.err))
         bug_fail(BUG_FAULT, bug_now.err.text);
     sett_kernel_release(k);

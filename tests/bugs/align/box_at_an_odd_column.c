@@ -2,8 +2,8 @@
 /* kind: align
  * missing: a coordinate of the box that is a multiple of 16 bytes along the contiguous mode
  * fix: a shift of 4 columns
- * A window over a matrix by TMA, shifted by three columns of four bytes. TMA takes any row, and columns at multiples of 16 bytes of
- * the box in shared memory's terms: what begins elsewhere is an illegal instruction on an H200. */
+ * A window over a matrix by TMA, shifted by three columns of four bytes. A box begins at any row, and at columns that are multiples of
+ * 16 bytes: what begins elsewhere is an illegal instruction on an H200. */
 #include "bug.h"
 
 enum { TILE = 32, N = 64 };

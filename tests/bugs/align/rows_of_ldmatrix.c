@@ -19,9 +19,7 @@ static void turn(sett_build *b, const void *user)
     sett_for (b, i, t, 2 * N, 32)
         sett_set(S, sett_at(X, i), i);
     sett_sync_warp(b);
-    sett_tensor *tile = sett_smem_alias(S, SETT_F16, N);
-    tile = sett_domain_offset(tile, header);
-    sett_tensor *rows = sett_local_tile(tile, T1(8), T1(sett_and(t, 7))), *r = sett_make_rmem_tensor(b, SETT_F16, 2);
+    sett_tensor *rows = sett_local_tile(sett_domain_offset(S, header), T1(8), T1(sett_and(t, 7))), *r = sett_make_rmem_tensor(b, SETT_F16, 2);
     sett_copy(sett_ldmatrix(b, SETT_F16, 1, false), rows, r); /* @1 read */
     sett_store(sett_slice(Y, t, ALL), sett_load(r));
 }

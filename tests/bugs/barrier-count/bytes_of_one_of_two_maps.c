@@ -36,7 +36,7 @@ static void kernel(sett_build *b, const void *user)
         sett_for (b, k, 0, TILES, 1) {
             sett_consumer_wait(get); /* @wait */
             sett_val *stage = sett_pipeline_stage(get);
-            sett_set(Y, sett_add(sett_at(sA, row, lane, stage), sett_at(sB, row, lane, stage)), sett_add(sett_mul(k, ROWS), row), lane); /* @use */
+            sett_set(Y, sett_add(sett_at(sA, row, lane, stage), sett_at(sB, row, lane, stage)), sett_add(sett_mul(k, ROWS), row), lane); /* @1 read */
             sett_consumer_release(get);
             sett_pipeline_advance(get);
         }

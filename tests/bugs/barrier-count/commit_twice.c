@@ -14,7 +14,7 @@ static void kernel(sett_build *b, const void *user)
     sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, 2 * TILES, N)), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 2 * TILES, N));
     sett_grid(b, 1), sett_block(b, 2 * N);
     sett_tensor *ring = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(N, STAGES)), 16, .name = "ring");
-    sett_pipeline *pipe = sett_pipeline_async(b, .stages = STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1)); /* @init */
+    sett_pipeline *pipe = sett_pipeline_async(b, .stages = STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(1)); /* @2 init */
     sett_val *lane = sett_lane_idx(b);
     sett_if (b, sett_eq(sett_warp_idx(b), 0)) {
         sett_pipeline_state *put = sett_pipeline_producer_state(pipe);

@@ -34,7 +34,7 @@ static void kernel(sett_build *b, const void *user)
     sett_else (b) {
         sett_for (b, k, 0, TILES, 1) {
             sett_val *stage = sett_mod(k, STAGES), *parity = sett_mod(sett_floordiv(k, STAGES), 2);
-            sett_mbarrier_wait(sett_slice(full, stage), parity);
+            sett_mbarrier_wait(sett_slice(full, stage), parity); /* @1 wait */
             sett_set(Y, sett_at(ring, t, stage), k, t);
             sett_fence_view_async_shared(b);
             sett_sync_warp(b);

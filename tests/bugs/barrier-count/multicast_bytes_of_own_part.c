@@ -25,7 +25,7 @@ static void kernel(sett_build *b, const void *user)
     sett_if (b, sett_eq(sett_warp_idx(b), 0))
         sett_bulk_load(sett_local_tile(X, T1(HALF), T1(rank)), sett_local_tile(s, T1(HALF), T1(rank)), full, .mask = sett_const(b, SETT_I32, 3)); /* @2 copy */
     sett_mbarrier_wait(full, 0, .cluster = true);
-    sett_set(Y, sett_at(s, t), rank, t); /* @read */
+    sett_set(Y, sett_at(s, t), rank, t); /* @1 read */
     sett_cluster_sync(b);
 }
 

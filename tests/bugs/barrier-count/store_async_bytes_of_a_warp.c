@@ -24,7 +24,7 @@ static void kernel(sett_build *b, const void *user)
     sett_cluster_sync(b);
     sett_store_async(sett_map_dsmem(sett_local_tile(in, T1(1), T1(t)), peer), sett_at(X, rank, t), sett_map_dsmem(came, peer)); /* @2 write */
     sett_mbarrier_wait(came, 0, .cluster = true);
-    sett_set(Y, sett_at(in, sett_sub(THREADS - 1, t)), rank, t); /* @read */
+    sett_set(Y, sett_at(in, sett_sub(THREADS - 1, t)), rank, t); /* @1 read */
     sett_cluster_sync(b);
 }
 

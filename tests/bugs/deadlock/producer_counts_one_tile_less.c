@@ -17,7 +17,7 @@ static void kernel(sett_build *b, const void *user)
     sett_tensor *ring = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(1, TILE, STAGES), T(TILE, 1, TILE)), 128, .name = "ring");
     sett_tma *map = sett_make_tma(X, .smem = ring, .tile = T(1, TILE));
     sett_tensor *from = sett_local_tile(sett_tma_tensor(map), T(1, TILE), T(0, ALL));
-    sett_pipeline *pipe = sett_pipeline_tma_async(b, .stages = STAGES, .tx_bytes = sett_tma_bytes(map), .consumers = SETT_WARPS(1)); /* @init */
+    sett_pipeline *pipe = sett_pipeline_tma_async(b, .stages = STAGES, .tx_bytes = sett_tma_bytes(map), .consumers = SETT_WARPS(1)); /* @2 init */
     sett_val *lane = sett_lane_idx(b);
     sett_if (b, sett_eq(sett_warp_idx(b), 0)) {
         sett_pipeline_state *put = sett_pipeline_producer_state(pipe);

@@ -15,7 +15,7 @@ static void kernel(sett_build *b, const void *user)
     sett_grid(b, 1), sett_block(b, 2 * N);
     sett_tensor *sum = sett_make_smem_tensor(b, SETT_F32, N, 16, .name = "sum");
     sett_val *lane = sett_lane_idx(b), *warp = sett_warp_idx(b);
-    sett_pipeline *order = sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(1)); /* @init */
+    sett_pipeline *order = sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(1)); /* @2 init */
     sett_pipeline_state *turn = sett_order_state(order, warp);
     sett_if (b, sett_eq(warp, 0))
         sett_set(sum, 0.0, lane);

@@ -2,7 +2,6 @@
 /* kind: order
  * missing: scope: the flag is released and acquired for threads of one block, and passes between two
  * fix: SETT_SCOPE_GPU
- * public: CUTLASS #3647
  * The flag has release and acquire, at the scope of a block, copied from code that synchronised warps. Between blocks that orders
  * nothing. An H200 gives right numbers while both blocks run on one multiprocessor. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: order
  * missing: release and acquire of the grid's barrier: its counter is added to and polled by relaxed atomics
  * fix: SETT_SEM_RELEASE at the count and SETT_SEM_ACQUIRE at the poll
- * public: CUTLASS #3117
  * All blocks of a cooperative grid meet at a counter between two phases. Thread 0 counts and polls without an order, so that what the
  * other blocks stored before may be seen late. An H200 gives old numbers out of L1 on some days. */
 #include "bug.h"

@@ -2,7 +2,7 @@
 /* kind: race
  * missing: a barrier between the loads of a round's word and the store of the next round's
  * fix: sett_sync_threads(b) at the end of the round
- * public: TileLang #2556
+ * public: hipfire #575
  * One thread publishes a row's scale in a word of shared memory, a barrier, and all threads use it. The thread goes on to the next row
  * and overwrites the word before the last warp has used it. An H200 scales parts of a row by the next row's number. */
 #include "bug.h"

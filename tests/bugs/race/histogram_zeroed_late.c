@@ -2,6 +2,7 @@
 /* kind: race
  * missing: a barrier between the stores of zero and the first additions
  * fix: sett_sync_threads(b) behind the zeros
+ * public: popsift #82
  * The first warp zeroes the bins while the others count already: what they counted is lost. An H200 loses counts of warps that start
  * early. */
 #include "bug.h"

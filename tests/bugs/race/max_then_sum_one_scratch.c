@@ -2,7 +2,7 @@
 /* kind: race
  * missing: a barrier between the loads of the maxima and the stores of the sums, which share scratch memory
  * fix: sett_sync_threads(b) before the sums are stored
- * public: flashinfer #3624
+ * public: flashinfer #3607, llama.cpp #26385
  * Softmax's two reductions by one scratch array: first the largest, then the sum of what is less. The second one's stores overwrite
  * maxima that slow warps have yet to load. An H200 gives a wrong row under load. */
 #include "bug.h"

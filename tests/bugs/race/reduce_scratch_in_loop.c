@@ -2,7 +2,7 @@
 /* kind: race
  * missing: a barrier between the loads of one round's partial sums and the stores of the next round's
  * fix: sett_sync_threads(b) at the end of the round
- * public: flashinfer #3529
+ * public: flashinfer #3624
  * A sum over the block for each of four rows: warps put their sums into scratch memory, a barrier, and each thread adds them up. A
  * warp that is ahead stores its sum of the next row while another still adds up this one. An H200 shows it under load, some rows in a
  * million. */

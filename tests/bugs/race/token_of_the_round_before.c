@@ -29,19 +29,22 @@ static void kernel(sett_build *b, const void *user)
         }
     }
     sett_else (b) {
-        sett_pipeline_state *get = sett_pipeline_consumer_state(pipe);
+        sett_pipeline_state *get = sett_pipeline_consumer_state(pipe), *end = sett_pipeline_consumer_state(pipe);
         sett_tensor *came = sett_var(b, SETT_BOOL, 0);
         sett_consumer_wait(get); /* tile 0 is there: the answer is yes */
         sett_set(came, sett_consumer_try_wait(get), 0);
         sett_mbarrier_arrive(asked);
-        sett_for (b, k, 0, TILES, 1) {
+        sett_for (b, k, 0, TILES, 1) { /* as many tiles as stages: nobody waits for a release */
             sett_consumer_wait(get, sett_at(came, 0)); /* @wait */
             sett_set(Y, sett_at(ring, lane, sett_pipeline_stage(get)), k, lane); /* @2 read */
-            sett_consumer_release(get);
             sett_pipeline_advance(get);
             if (bug_twin)
                 sett_if (b, sett_lt(k, TILES - 1))
                     sett_set(came, sett_consumer_try_wait(get), 0);
+        }
+        sett_for (b, k, 0, TILES, 1) { /* no copy outlives the block */
+            sett_consumer_wait(end);
+            sett_pipeline_advance(end);
         }
     }
 }

@@ -21,7 +21,7 @@ static void with_sum(sett_build *b, const void *user)
     sett_if (b, sett_eq(lane, 0))
         sett_set(S, sum, 32, warp); /* @1 write */
     sett_sync_warp(b);
-    sett_set(Y, sett_add(sett_at(S, sett_sub(31, lane), warp), sett_at(S, 32, warp)), warp, lane); /* @read */
+    sett_set(Y, sett_add(sett_at(S, sett_sub(31, lane), warp), sett_at(S, 32, warp)), warp, lane); /* @2 read */
 }
 
 int main(int argc, char **argv)
