@@ -48,6 +48,7 @@ typedef struct sett__runnings {
     bool closed;
 } sett__runnings;
 bool sett__running_enter(sett__runnings *, sett__running *, void *handle); /* false: closed */
+bool sett__running_alone(sett__runnings *); /* is there one alone? */
 void sett__running_leave(sett__runnings *, sett__running *);
 void sett__running_cancel(sett__runnings *, const void *handle); /* as sett_cancel; waits for none */
 void sett__running_close(sett__runnings *); /* ends all, and returns when they have left */

@@ -33,6 +33,7 @@ typedef struct sett__sim_launch {
     uint32_t cluster[3]; /* blocks of a cluster; 0: 1 */
     sett__async async;
     _Atomic uint64_t *order;     /* gets a digest of what completed when, summed over clusters; NULL: nobody asks */
+    struct sett__runnings *runnings; /* launches of the engine that are under way; NULL: this one alone */
     sett__checked *check; /* NULL: it is not checked. The program was made for it */
     struct sett__allocations *blocks; /* allocations that addresses are checked against; NULL: none are known */
     const void *params; /* the packed block */

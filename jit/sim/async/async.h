@@ -30,6 +30,16 @@ bool sett__cluster_arrive(sett__core *, sett__warp *, const sett__insn *);
 bool sett__cluster_wait(sett__core *, sett__warp *, const sett__insn *);
 bool sett__set_registers(sett__core *, sett__warp *, const sett__insn *);
 void sett__stand_still(sett__core *); /* stall.c: faults: who of a cluster waits where, and for what */
+void sett__put_graph(const sett__core *, sett__sink *); /* of a launch that is checked: the same, and who could still bring it */
+/* spin.c: loops that wait for memory */
+bool sett__spins_for_ever(sett__core *, uint64_t not_begun); /* it faults then. False: something else may end its loops */
+const sett__insn *sett__spun_on(const sett__core *, const sett__warp *); /* what it reads there; NULL: it waits for something else */
+bool sett__answers(const sett__core *, const sett__insn *, const sett__insn *spun); /* does it write that? */
+
+/* ---- ahead.c: the code that a warp may still run ------------------------------------------------------------------------ */
+typedef bool (*sett__brings_fn)(const sett__core *, const sett__insn *, const void *what);
+uint32_t sett__ahead(const sett__core *, const sett__warp *, sett__brings_fn, const void *what); /* the first operation that does; SETT__NONE */
+uint32_t sett__end_of(const sett__program *, uint32_t opener); /* the instruction that ends the region, or the arm, that this one begins */
 
 /* ---- peers.c: shared memory of peers, and what is of a whole warp group ------------------------------------------------ */
 bool sett__listens(const sett__tape *); /* may a block learn from memory what others do? */

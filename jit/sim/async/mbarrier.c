@@ -29,7 +29,10 @@ sett__mbarrier *sett__mbarrier_at(sett__core *c, const sett__warp *w, const sett
         return NULL;
     if (m->count)
         return m;
-    sett__fault(c, w, lane, i->op, SETT_CHECK_INIT, "%s: the mbarrier at byte %u was not initialised", sett__form_text(c, i), c->program->mbar_at + 8 * index_of(*of, m));
+    char where[96];
+    const bool was = m->op && c->program->given->op[m->op].code == SETT__MBINVAL;
+    sett__fault(c, w, lane, i->op, SETT_CHECK_INIT, "%s: the mbarrier at byte %u was %s%s", sett__form_text(c, i), c->program->mbar_at + 8 * index_of(*of, m),
+        was ? "ended by mbarrier.inval at " : "not initialised", was ? sett__where_noted(c, m->op, where, sizeof where) : "");
     return NULL;
 }
 

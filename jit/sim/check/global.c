@@ -9,6 +9,7 @@ struct sett__global {
     sett__cells_use use;
     /* of the access that is told now */
     sett__core *core;
+    near *near;
     const sett__accesses *of; /* NULL: a copy's */
     sett__actor actor;
     uint32_t strong;       /* strong accesses so far */
@@ -44,7 +45,7 @@ static void ask_tape(const sett__tape *t, bool *learns, bool *tells)
 static void actor_of(sett__global *g, const sett__warp *w, uint32_t lanes, uint32_t op)
 {
     sett__core *c = g->core;
-    near *n = sett__near(c);
+    near *n = g->near;
     g->actor = (sett__actor){.n = n, .c = c, .w = w, .known = sett__known_by(n, c, w, (uint32_t)__builtin_ctz(lanes)), .domain = (uint32_t)c->cta->number + 1,
         .rank = c->cta->rank, .agent = sett__agent(n, OF_WARP, c->cta->rank, w->index), .lanes = lanes, .op = op, .time = n->time};
 }
@@ -85,13 +86,13 @@ static void put_block(const sett__core *c, uint32_t domain, uint32_t rank, sett_
     sett__putf(to, "block (%u,%u,%u)", at[0], at[1], at[2]);
 }
 
-static void put_line(sett__core *c, const sett__stamp *s, uintptr_t at, sett__sink *to)
+static void put_line(const sett__core *c, const near *n, const sett__stamp *s, uintptr_t at, sett__sink *to)
 {
     char where[160];
     uint32_t role, rank, index;
     sett__putf(to, "\n  %-6s %s  ", s->how & SETT__STRONG ? "atomic" : s->how & SETT__WRITE ? "write" : "read", sett__where(c->program, s->op, where, sizeof where));
-    put_block(c, s->domain, s->agent / sett__near(c)->per_block, to);
-    sett__agent_is(sett__near(c), s->agent, &role, &rank, &index);
+    put_block(c, s->domain, s->agent / n->per_block, to);
+    sett__agent_is(n, s->agent, &role, &rank, &index);
     const uint8_t lane = sett__stamp_lane(s, at);
     if (role == OF_MBARRIER)
         sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * index);
@@ -141,8 +142,8 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
     } else {
         sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : ", and nothing orders the two");
     }
-    put_line(c, now, at, &to);
-    put_line(c, old, at, &to);
+    put_line(c, g->near, now, at, &to);
+    put_line(c, g->near, old, at, &to);
     if (weak && weak->why)
         sett__putf(&to, "\n  fix    %s at %s", what[weak->why], sett__where(c->program, weak->op, where, sizeof where));
     else if (kind == SETT_CHECK_ORDER)
@@ -296,6 +297,13 @@ static bool one_value(const sett__accesses *a, uint32_t lanes)
 static bool touch_lanes(sett__global *g, sett__stamp *s)
 {
     const sett__accesses *a = g->of;
+    const uint32_t from = a->lanes >> __builtin_ctz(a->lanes);
+    if (a->row && !(from & (from + 1)) && from > 1) {
+        s->lane = (uint8_t)__builtin_ctz(a->lanes);
+        s->base = (uint32_t)a->at[s->lane];
+        s->each = (uint16_t)a->bytes;
+        return touch(g, s, a->at[s->lane], (uint64_t)a->bytes * (uint32_t)__builtin_popcount(from));
+    }
     for (uint32_t left = a->lanes, run; left; left &= ~run) {
         const int first = __builtin_ctz(left);
         run = run_of(a, left, &s->each);
@@ -330,10 +338,16 @@ static bool tell_words(sett__global *g, const sett__stamp *s, uint8_t sem, bool 
 /* Lanes that know the same, of a warp in which some have learned what others have not. */
 static bool touch_alike(sett__global *g, sett__stamp *s, const sett__accesses *a)
 {
-    const walker *x = sett__walker(sett__near(g->core), g->core, a->warp);
+    const walker *x = sett__walker(g->near, g->core, a->warp);
     const uint32_t apart = x->more ? a->lanes & x->more_lanes : 0;
-    sett__accesses part = *a;
     bool fine = true;
+    if (!apart || apart == a->lanes) {
+        actor_of(g, a->warp, a->lanes, a->op);
+        s->epoch = g->actor.time;
+        return touch_lanes(g, s);
+    }
+    sett__accesses part = *a;
+    part.row = false;
     g->of = &part;
     for (int k = 0; k < 2 && fine; k++) {
         part.lanes = k ? apart : a->lanes & ~apart;
@@ -347,15 +361,15 @@ static bool touch_alike(sett__global *g, sett__stamp *s, const sett__accesses *a
     return fine;
 }
 
-bool sett__global_accesses(sett__core *c, sett__global *g, const sett__accesses *a)
+bool sett__global_accesses(sett__core *c, near *n, sett__global *g, const sett__accesses *a)
 {
     const sett__tape *t = c->program->given;
     const sett__op *o = &t->op[a->op];
     const bool atom = sett__ops[o->code].cls == SETT__C_ATOM, strong = atom || is_volatile(t, o), copies = o->code == SETT__CPASYNC;
     if (a->of && !(strong && g->words))
         return true;
-    const near *n = sett__near(c);
     g->core = c;
+    g->near = n;
     g->of = a;
     sett__stamp s = {.domain = (uint32_t)c->cta->number + 1, .op = a->op, .agent = (uint16_t)sett__agent(n, copies ? OF_CP_ASYNC : OF_WARP, c->cta->rank, a->warp->index),
         .how = (uint8_t)(a->how | (copies ? SETT__BY_ITSELF : 0))};
@@ -377,10 +391,11 @@ bool sett__global_accesses(sett__core *c, sett__global *g, const sett__accesses 
 }
 
 /* ---- copies -------------------------------------------------------------------------------------------------------------------- */
-bool sett__global_effect(sett__core *c, sett__global *g, const sett__effect *e)
+bool sett__global_effect(sett__core *c, near *n, sett__global *g, const sett__effect *e)
 {
     const bool reduces = e->agent && e->how == SETT__UPDATE;
     g->core = c;
+    g->near = n;
     g->of = NULL;
     actor_of_copy(g, e);
     const sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.time, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
@@ -389,7 +404,7 @@ bool sett__global_effect(sett__core *c, sett__global *g, const sett__effect *e)
 }
 
 /* ---- fences, and ends -------------------------------------------------------------------------------------------------------- */
-bool sett__global_sync(sett__core *c, sett__global *g, const sett__sync *s)
+bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync *s)
 {
     const sett__tape *t = c->program->given;
     if (!g->words)
@@ -400,6 +415,7 @@ bool sett__global_sync(sett__core *c, sett__global *g, const sett__sync *s)
         return true;
     const uint8_t scope = (uint8_t)sett__attr(t->arg, &t->op[s->op], SETT__AT_FENCE_SCOPE);
     g->core = c;
+    g->near = n;
     actor_of(g, s->warp, s->lanes, s->op);
     bool fine = sett__words_fence(g->words, &g->actor, scope);
     actor_of(g, s->warp, s->lanes, s->op);

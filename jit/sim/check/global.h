@@ -8,9 +8,9 @@ typedef struct sett__global sett__global;
 sett__global *sett__global_make(const sett__core *, const sett__program *); /* of a launch. NULL: out of memory */
 void sett__global_free(sett__global *); /* NULL is ignored */
 /* What the watch is told. False: it has faulted. */
-bool sett__global_accesses(sett__core *, sett__global *, const sett__accesses *); /* of shared memory: what atomics order */
-bool sett__global_effect(sett__core *, sett__global *, const sett__effect *);     /* of copies, on global memory */
-bool sett__global_sync(sett__core *, sett__global *, const sett__sync *);
+bool sett__global_accesses(sett__core *, near *, sett__global *, const sett__accesses *); /* of shared memory: what atomics order */
+bool sett__global_effect(sett__core *, near *, sett__global *, const sett__effect *);     /* of copies, on global memory */
+bool sett__global_sync(sett__core *, near *, sett__global *, const sett__sync *);
 /* place.c. "X(3,17)"; "global memory, byte 12 of an allocation of 4096," */
 void sett__put_global(const sett__core *, uintptr_t, sett__sink *);
 

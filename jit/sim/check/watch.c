@@ -36,7 +36,7 @@ static bool effect(sett__core *c, const sett__effect *e)
 {
     near *n = sett__near(c);
     sett__global *g = global(c);
-    return !n || !g ? sett__no_memory(c, e->warp, e->op) : e->of ? sett__shared_effect(c, n, e) : sett__global_effect(c, g, e);
+    return !n || !g ? sett__no_memory(c, e->warp, e->op) : e->of ? sett__shared_effect(c, n, e) : sett__global_effect(c, n, g, e);
 }
 
 static bool accesses(sett__core *c, const sett__accesses *a)
@@ -44,7 +44,7 @@ static bool accesses(sett__core *c, const sett__accesses *a)
     sett__count_cost(c, a);
     near *n = sett__near(c);
     sett__global *g = global(c);
-    return !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, g, a);
+    return !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
 }
 
 static bool sync(sett__core *c, const sett__sync *s)
@@ -52,7 +52,7 @@ static bool sync(sett__core *c, const sett__sync *s)
     near *n = sett__near(c);
     const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__near_sync(c, n, s));
     sett__global *g = global(c);
-    return fine && g ? sett__global_sync(c, g, s) : sett__no_memory(c, s->warp, s->op);
+    return fine && g ? sett__global_sync(c, n, g, s) : sett__no_memory(c, s->warp, s->op);
 }
 
 const sett__watch *sett__check_watch(const sett__tape *t, sett_checks checks)

@@ -3,6 +3,7 @@
  * The lowest block that faults is reported whatever the number of workers: blocks are handed out in order,
  * and those below a faulting one are finished. */
 #include "inside.h"
+#include "jit/sim/async/async.h"
 #include "jit/sim/check/check.h"
 #include <errno.h>
 #include <fenv.h>
@@ -19,6 +20,7 @@
 /* Bytes of the blocks of a launch that are resident. Blocks that wait for each other are as many as a large GPU has room for: without
  * them the others would wait for ever. */
 enum { RESIDENT_BYTES = 256 << 20 };
+enum { IDLE = 256 };
 enum { PATIENCE = 50, SHORT = 16 }; /* turns that a block waits once another has faulted; LONG turns for one of the others */
 
 struct sett__run {
@@ -64,6 +66,8 @@ typedef struct worker {
     uint32_t n_resident;
     uint32_t want;      /* so many of them before any goes on */
     uint32_t fruitless; /* by turns since a block ended, in SHORT */
+    uint32_t idle;      /* times in a row that each resident block only waited for memory */
+    bool went_on;       /* one of them did something else since */
     sett__range *known; /* by fact; NULL: nothing is to be proven */
 } worker;
 
@@ -91,9 +95,12 @@ static void queue_up(worker *w, sett__cta *b, sett__turn_end how)
     w->last = &b->next;
     w->n_resident++;
     w->fruitless += how == SETT__LONG ? 1 : SHORT;
+    w->went_on |= how != SETT__AWAITS;
     if (w->fruitless < SHORT * w->n_resident)
         return;
     w->fruitless = 0;
+    w->idle = w->went_on ? 0 : w->idle + 1;
+    w->went_on = false;
     w->want = w->want < w->run->most_resident / 2 ? 2 * w->want : w->run->most_resident;
     sched_yield();
 }
@@ -117,7 +124,7 @@ static void run_turn(worker *w, bool fresh)
         c->fault.status = SETT_OK;
     }
     if (how == SETT__ENDED || is_given_up(w, b)) {
-        w->fruitless = 0;
+        w->fruitless = w->idle = 0;
         w->want = w->n_resident ? w->n_resident : 1;
         put_away(w, b);
     } else {
@@ -125,8 +132,26 @@ static void run_turn(worker *w, bool fresh)
     }
 }
 
+/* Does the launch wait for itself? Of one that is checked: it has one worker. Then the first block of those that wait faults. */
+static void check_idle(worker *w)
+{
+    struct sett__run *r = w->run;
+    const uint64_t begun = atomic_load(&r->next), left = begun < r->blocks ? r->blocks - begun : 0;
+    if (!r->launch->check || w->idle < IDLE || (left && w->n_resident < r->most_resident) || (r->launch->runnings && !sett__running_alone(r->launch->runnings)))
+        return;
+    w->idle = 0;
+    sett__cta *b = w->resident;
+    sett__cta_turn_to(&w->core, b);
+    if (sett__spins_for_ever(&w->core, left * sett__cluster_blocks(r->launch))) {
+        record_fault(r, b->number, &w->core.fault, false);
+        atomic_store(&r->stop, 0);
+        w->core.fault.status = SETT_OK;
+    }
+}
+
 static void resume(worker *w)
 {
+    check_idle(w);
     sett__cta *b = w->resident;
     w->resident = b->next;
     w->last = b->next ? w->last : &w->resident;
@@ -263,6 +288,8 @@ static uint32_t worker_count(const sett__sim_launch *l, uint64_t blocks)
 static uint32_t most_resident(const sett__program *p, const sett__sim_launch *l, uint32_t workers)
 {
     size_t blocks = p->async ? sett__cluster_blocks(l) : 1, fits = sett__model_blocks(p, l) / blocks, most = fits ? (fits + workers - 1) / workers : 1;
+    if (l->check && !p->tape->sig.cooperative) /* a launch promises no more, and who waits for a block that has not begun is told so */
+        return 1;
     size_t room = p->tape->sig.cooperative || p->awaits ? most : RESIDENT_BYTES / workers / sett__block_bytes(p, l) / blocks;
     return (uint32_t)(room < 1 ? 1 : room < most ? room : most);
 }

@@ -20,6 +20,14 @@ bool sett__running_enter(sett__runnings *all, sett__running *r, void *handle)
     return open;
 }
 
+bool sett__running_alone(sett__runnings *all)
+{
+    pthread_mutex_lock(&all->lock);
+    bool alone = all->first && !all->first->next;
+    pthread_mutex_unlock(&all->lock);
+    return alone;
+}
+
 void sett__running_leave(sett__runnings *all, sett__running *r)
 {
     pthread_mutex_lock(&all->lock);

@@ -21,6 +21,7 @@ typedef struct sett__apart {
     bool give_up;               /* its try_wait has waited long enough */
     uint32_t groups[WARP];      /* of bulk stores that each lane has committed */
     uint32_t products, committed; /* of wgmma: begun so far; groups of them */
+    uint32_t named;             /* its last arrival at a named barrier, + 1 */
     uint32_t last;              /* setmaxnreg that it executed last, + 1 */
     uint64_t together;          /* a digest of all of them, which are of a whole warp group */
 } sett__apart;

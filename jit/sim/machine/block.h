@@ -57,7 +57,7 @@ typedef struct sett__cta {
     sett__shadow *shadow;          /* of a program that is followed; NULL: there was no memory for it */
     uint64_t known;                /* the last access by a peer of which it knows */
     sett__touched touched;         /* the last one */
-    struct { uint32_t come, want; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come */
+    struct { uint32_t come, want, who; } barrier[SETT__BARRIERS]; /* threads at named ones; want 0: nobody has come; who: warps, as bits */
     sett__warp warp[];
 } sett__cta;
 /* How a turn of a block ended. AWAITS: other blocks, as all its warps do; LONG: others may have their turn too. */
@@ -65,7 +65,7 @@ typedef enum sett__turn_end { SETT__ENDED, SETT__AWAITS, SETT__LONG, SETT__FAULT
 
 /* ---- a worker ------------------------------------------------------------------------------------------------ */
 /* Operations that the text of a report names, beside the one that it is at. */
-typedef struct sett__notes { uint32_t n, op[SETT_CHECK_SITES]; } sett__notes;
+typedef struct sett__notes { uint32_t n, op[16]; } sett__notes;
 struct sett__core { /* one worker */
     const sett__program *program; /* of the block */
     const sett__sim_launch *launch;

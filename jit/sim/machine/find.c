@@ -38,8 +38,12 @@ static sett_check_site site_at(const sett__tape *t, uint32_t op, sett_check_role
 
 const char *sett__where_noted(const sett__core *c, uint32_t op, char *buf, size_t size)
 {
-    if (c->launch->check && c->notes->n < SETT_CHECK_SITES)
-        c->notes->op[c->notes->n++] = op;
+    sett__notes *n = c->notes;
+    bool there = !c->launch->check;
+    for (uint32_t k = 0; k < n->n && !there; k++)
+        there = n->op[k] == op;
+    if (!there && n->n < SETT__COUNT(n->op))
+        n->op[n->n++] = op;
     return sett__where(c->program, op, buf, size);
 }
 

@@ -34,6 +34,12 @@ void sett__mbarrier_words(const sett__core *c, const sett__cta *of, uint32_t ind
     if (m->tx > 0)
         sett__putf(t, " and %d bytes", m->tx);
     sett__put(t, " missing");
+    if (!c->launch->check)
+        return;
+    char where[96];
+    sett__putf(t, ", its count from %s", sett__where_noted(c, m->op, where, sizeof where));
+    if (m->expects)
+        sett__putf(t, ", bytes announced at %s", sett__where_noted(c, m->expects - 1, where, sizeof where));
 }
 
 static bool asks(const sett__warp *w)

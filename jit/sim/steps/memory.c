@@ -527,11 +527,13 @@ static bool store_block(const sett__core *c, const sett__insn *i, unsigned char 
 
 bool sett__store_fits(sett__core *c, sett__warp *w, const sett__insn *i)
 {
+    uint32_t lane, count;
     touch a;
     begin(&a, c, w, i, &i->access.at, i->access.predicate);
-    if (a.mask)
-        aim(&a);
-    return !a.mask || check_lanes(&a);
+    if (!a.mask || block_of(&a, &lane, &count))
+        return true;
+    aim(&a);
+    return check_lanes(&a);
 }
 
 bool sett__store(sett__core *c, sett__warp *w, const sett__insn *i)

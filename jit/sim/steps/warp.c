@@ -110,7 +110,7 @@ bool sett__special(sett__core *c, sett__warp *w, const sett__insn *i)
 /* ---- named barriers -------------------------------------------------------------------------- */
 static void let_go(sett__core *c, uint32_t id)
 {
-    c->cta->barrier[id].come = c->cta->barrier[id].want = 0;
+    c->cta->barrier[id].come = c->cta->barrier[id].want = c->cta->barrier[id].who = 0;
     for (uint32_t k = 0; k < c->cta->n_warps; k++)
         if (c->cta->warp[k].state == SETT__WAITING && c->cta->warp[k].wait.what == SETT__FOR_BARRIER && c->cta->warp[k].wait.id == id)
             c->cta->warp[k].state = SETT__RUNNING;
@@ -152,11 +152,17 @@ bool sett__named_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
         !sett__object(c, w, 0, i->op, SETT_CHECK_BARRIER_COUNT, "%s: barrier %d is for %d threads here, and for %u where others wait, at %s", name, id, want, c->cta->barrier[id].want,
             others_at(c, (uint32_t)id, where, sizeof where)))
         return false;
+    if (c->launch->check && c->cta->barrier[id].who >> w->index & 1 &&
+        !sett__object(c, w, 0, i->op, SETT_CHECK_BARRIER_COUNT, "%s: warp %u has arrived at barrier %d already, at %s, and the barrier has not ended since: it counts twice", name, w->index,
+            id, sett__where_noted(c, w->apart.named - 1, where, sizeof where)))
+        return false;
     const bool waits = i->named.code == SETT__BARSYNC;
     if (!sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .id = (uint32_t)id, .n = waits}))
         return false;
     c->cta->barrier[id].want = (uint32_t)want;
     c->cta->barrier[id].come += WARP;
+    c->cta->barrier[id].who |= 1u << w->index;
+    w->apart.named = i->op + 1;
     bool all = c->cta->barrier[id].come >= c->cta->barrier[id].want;
     if (all) {
         let_go(c, (uint32_t)id);
