@@ -469,17 +469,30 @@ static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
     return lanes;
 }
 
+/* A row of ldmatrix or stmatrix: its bytes are accessed by the lanes whose registers they are, not by the one that names it. Of a matrix as it
+ * lies, four lanes have 4 bytes each; of a transposed one, eight lanes have 2. */
+static bool touch_row(actor *x, struct cells *s, const sett__accesses *a, uint32_t lane)
+{
+    enum { ROWS = 8, LANES = 4, UNIT = 2 };
+    const uint32_t nth = lane % ROWS, at = (uint32_t)a->at[lane];
+    bool fine = true;
+    if (!sett__attr(x->c->program->given->arg, &x->c->program->given->op[a->op], SETT__AT_MATRIX_TRANS))
+        return touch(x, s, &(span){.from = at, .to = at + a->bytes, .each = a->bytes / LANES, .lane = nth * LANES});
+    for (uint32_t k = 0; k < a->bytes / UNIT && fine; k++)
+        fine = touch(x, s, &(span){.from = at + k * UNIT, .to = at + (k + 1) * UNIT, .lane = k * LANES + nth / UNIT});
+    return fine;
+}
+
 static bool touch_lanes(actor *x, struct cells *s, const sett__accesses *a, uint32_t lanes)
 {
-    const bool rows = a->insn->step == SETT__S_FORM; /* ldmatrix, stmatrix: each row is of all lanes */
     bool fine = true;
+    for (; a->insn->step == SETT__S_FORM && lanes && fine; lanes &= lanes - 1)
+        fine = touch_row(x, s, a, (uint32_t)__builtin_ctz(lanes));
     while (lanes && fine) {
         span p;
         const uint32_t now = span_of(a, lanes, &p);
         lanes &= ~now;
-        if (rows)
-            p.each = 0, p.lane = MANY_LANES;
-        if (x->how == SETT__WRITE && !rows && p.lane == MANY_LANES && (x->strict || !one_value(a, now)))
+        if (x->how == SETT__WRITE && p.lane == MANY_LANES && (x->strict || !one_value(a, now)))
             fine = sett__tell_conflict(x, SETT_CHECK_RACE, x->time, MANY_LANES, MANY_LANES, p.from);
         fine = fine && touch(x, s, &p);
     }
