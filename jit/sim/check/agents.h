@@ -18,7 +18,8 @@ enum {
     CLOCKS
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, ROLES }; /* agents */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+/* Of an access: by several lanes; by one of them, nobody knows which. */
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -116,7 +117,7 @@ static inline uint32_t *sett__mask(const near *n, clocks *k, int clock)
 clocks *sett__clocks_new(near *, const clocks *like); /* like: NULL: of who knows nothing. NULL: out of memory, and n->full */
 void sett__clocks_drop(near *, clocks *);       /* NULL is ignored */
 void sett__clocks_join(const near *, clocks *, const clocks *);
-void sett__clocks_join_weak(const near *, clocks *, const clocks *); /* STRONGER alone */
+void sett__clocks_join_weak(const near *, clocks *, const clocks *); /* of what is relaxed: STRONGER, and what was waited for */
 void sett__clocks_meet(const near *, clocks *, const clocks *);      /* what both know */
 void sett__floors(const near *, clocks *);
 static inline bool sett__covers(const near *n, const clocks *k, int clock, uint32_t agent, uint32_t lane, uint32_t time)
@@ -125,7 +126,7 @@ static inline bool sett__covers(const near *n, const clocks *k, int clock, uint3
     if (*base >= time)
         return true;
     const uint32_t top = base[(size_t)CLOCKS * n->stride], mask = base[(size_t)2 * CLOCKS * n->stride];
-    return top >= time && (lane == MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
+    return top >= time && (lane >= MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
 }
 /* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
 bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);
@@ -146,6 +147,11 @@ static inline uint32_t sett__agent(const near *n, uint32_t role, uint32_t rank, 
 static inline walker *sett__walker(const near *n, const sett__core *c, const sett__warp *w)
 {
     return &n->walker[c->cta->rank * n->warps + w->index];
+}
+static inline bool sett__is_threads(const near *n, uint32_t agent) /* of the generic proxy */
+{
+    const uint32_t in_block = agent % n->per_block;
+    return in_block < n->warps || (n->first[OF_CP_ASYNC] >= 0 && in_block - (uint32_t)n->first[OF_CP_ASYNC] < n->warps);
 }
 void sett__agent_is(const near *, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index);
 uint32_t sett__access_new(near *, const access *); /* its time; 0: out of memory */

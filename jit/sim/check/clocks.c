@@ -54,14 +54,6 @@ void sett__clocks_join(const near *n, clocks *to, const clocks *from)
     to->has_floors = false;
 }
 
-void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
-{
-    for (int part = 0; part < 3; part++) {
-        const size_t at = (size_t)(part * CLOCKS + STRONGER) * n->stride;
-        join(to->at + at, from->at + at, part < 2 ? n->stride : 0, part < 2 ? 0 : n->stride);
-    }
-}
-
 static uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -70,6 +62,20 @@ static uint32_t least(uint32_t a, uint32_t b)
 static uint32_t most(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
+}
+
+/* What has been waited for is done, whatever tells it: an arrival that is relaxed is enough to give a stage back that products have read,
+ * or to say that a copy has come. PTX does not say so of a relaxed one; whoever waits for the completion does it for that. */
+void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
+{
+    for (int part = 0; part < 3; part++) {
+        const size_t at = (size_t)(part * CLOCKS + STRONGER) * n->stride;
+        join(to->at + at, from->at + at, part < 2 ? n->stride : 0, part < 2 ? 0 : n->stride);
+    }
+    for (uint32_t a = 0; a < n->agents; a++)
+        if (!sett__is_threads(n, a))
+            to->at[a] = most(to->at[a], from->at[a]);
+    to->has_floors = false;
 }
 
 void sett__clocks_meet(const near *n, clocks *to, const clocks *from)
@@ -92,11 +98,9 @@ void sett__floors(const near *n, clocks *k)
     const uint32_t *c = sett__base(n, k, BEFORE), *f = sett__base(n, k, FENCED), *s = sett__base(n, k, OWN_FENCE);
     uint32_t generic = n->time, async = n->time;
     for (uint32_t a = 0; a < n->agents; a++) {
-        const uint32_t in_block = a % n->per_block;
-        const bool threads = in_block < n->warps || (n->first[OF_CP_ASYNC] >= 0 && in_block - (uint32_t)n->first[OF_CP_ASYNC] < n->warps);
         if (n->last[a] > c[a])
             generic = least(generic, c[a]);
-        if (threads && n->last[a] > least(f[a], s[a]))
+        if (sett__is_threads(n, a) && n->last[a] > least(f[a], s[a]))
             async = least(async, least(f[a], s[a]));
     }
     k->floor[0] = generic;

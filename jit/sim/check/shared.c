@@ -235,7 +235,8 @@ static bool stores_the_same(const actor *x, const access *old, uint32_t lane, ui
 static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
 {
     const access *a = sett__access_at(x->n, old);
-    const bool own = a->agent == x->self && old_lane == lane && lane < WARP && (x->agent == x->self || old <= x->began);
+    const bool same = old_lane == lane ? lane != MANY_LANES : old_lane == SOME_LANE || lane == SOME_LANE;
+    const bool own = a->agent == x->self && same && (x->agent == x->self || old <= x->began);
     if (a->op == SETT__NONE)
         return true;
     if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
@@ -290,6 +291,11 @@ static bool replaces(const actor *x, uint32_t old)
     return a->agent == x->agent || (a->proxy == x->proxy && sett__covers(x->n, x->known, BEFORE, a->agent, MANY_LANES, old));
 }
 
+static uint8_t both_lanes(uint8_t a, uint8_t b)
+{
+    return a == b ? a : a == SOME_LANE || b == SOME_LANE ? SOME_LANE : MANY_LANES;
+}
+
 /* The cell's readers with the actor's lane among them; *lane: of the newest. */
 static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t *lane)
 {
@@ -299,8 +305,7 @@ static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t
         if (!read || replaces(x, read)) {
             const access *a = sett__access_at(x->n, read);
             const bool now = read && a->agent == x->agent && read > x->known->at[(size_t)BEFORE * x->n->stride + x->agent];
-            if (now && read_lane != *lane)
-                *lane = MANY_LANES;
+            *lane = now ? both_lanes(read_lane, *lane) : *lane;
             return x->time;
         }
         kept = add_reader(x->n, read, read_lane, 0);
@@ -387,8 +392,7 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
     for (uint32_t k = 0; k < n; k++) {
         uint8_t lane = lane_of(p, at + (k << r->lg));
         if (s->read[i + k] == x->time) {
-            if (s->read_lane[i + k] != lane)
-                s->read_lane[i + k] = MANY_LANES;
+            s->read_lane[i + k] = both_lanes(s->read_lane[i + k], lane);
             continue;
         }
         s->read[i + k] = readers_with(x, s->read[i + k], s->read_lane[i + k], &lane);
@@ -423,7 +427,7 @@ static bool update_cells(actor *x, struct cells *s, row *r, const span *p, uint3
         ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
         ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, false, true);
         if (s->read[i + k] == x->time) {
-            s->read_lane[i + k] = s->read_lane[i + k] == lane ? lane : MANY_LANES;
+            s->read_lane[i + k] = both_lanes(s->read_lane[i + k], lane);
             continue;
         }
         s->read[i + k] = readers_with(x, s->read[i + k], s->read_lane[i + k], &lane);
@@ -469,25 +473,22 @@ static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
     return lanes;
 }
 
-/* A row of ldmatrix or stmatrix: its bytes are accessed by the lanes whose registers they are, not by the one that names it. Of a matrix as it
- * lies, four lanes have 4 bytes each; of a transposed one, eight lanes have 2. */
-static bool touch_row(actor *x, struct cells *s, const sett__accesses *a, uint32_t lane)
+/* ldmatrix and stmatrix: row r of a matrix is what lanes 4 r to 4 r + 3 hold. Of one that is transposed each lane has some of each row. */
+static bool touch_rows(actor *x, struct cells *s, const sett__accesses *a)
 {
-    enum { ROWS = 8, LANES = 4, UNIT = 2 };
-    const uint32_t nth = lane % ROWS, at = (uint32_t)a->at[lane];
+    enum { PIECE = 16, EACH = 4, ROWS = 8 };
+    const bool turned = sett__attr(x->c->program->given->arg, &x->c->program->given->op[a->op], SETT__AT_MATRIX_TRANS);
     bool fine = true;
-    if (!sett__attr(x->c->program->given->arg, &x->c->program->given->op[a->op], SETT__AT_MATRIX_TRANS))
-        return touch(x, s, &(span){.from = at, .to = at + a->bytes, .each = a->bytes / LANES, .lane = nth * LANES});
-    for (uint32_t k = 0; k < a->bytes / UNIT && fine; k++)
-        fine = touch(x, s, &(span){.from = at + k * UNIT, .to = at + (k + 1) * UNIT, .lane = k * LANES + nth / UNIT});
+    for (uint32_t m = a->lanes; m && fine; m &= m - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(m), from = (uint32_t)a->at[l];
+        fine = touch(x, s, &(span){.from = from, .to = from + PIECE, .each = turned ? 0 : EACH, .lane = turned ? SOME_LANE : l % ROWS * EACH});
+    }
     return fine;
 }
 
 static bool touch_lanes(actor *x, struct cells *s, const sett__accesses *a, uint32_t lanes)
 {
     bool fine = true;
-    for (; a->insn->step == SETT__S_FORM && lanes && fine; lanes &= lanes - 1)
-        fine = touch_row(x, s, a, (uint32_t)__builtin_ctz(lanes));
     while (lanes && fine) {
         span p;
         const uint32_t now = span_of(a, lanes, &p);
@@ -509,14 +510,14 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
         .lanes = a->lanes, .op = a->op, .how = a->how, .began = n->time, .strict = c->launch->check->to.checks == SETT_CHECKS_STRICT};
     bool fine = (x.time = sett__access_new(n, &(access){.op = a->op, .lanes = a->lanes, .agent = (uint16_t)x.agent, .how = a->how}));
     for (uint32_t left = a->lanes, lanes; left && fine; left &= ~lanes) {
-        const bool more = w->more && left & w->more_lanes;
+        const bool more = w->more && left & w->more_lanes && a->insn->step != SETT__S_FORM;
         lanes = more ? left & w->more_lanes : left;
         clocks *k = more ? w->more : w->known;
         if (!k->has_floors)
             sett__floors(n, k);
         x.known = k;
         x.seen = 0;
-        fine = touch_lanes(&x, s, a, lanes);
+        fine = a->insn->step == SETT__S_FORM ? touch_rows(&x, s, a) : touch_lanes(&x, s, a, lanes);
     }
     return fine || (n->full && sett__no_memory(c, a->warp, a->op));
 }
