@@ -15,19 +15,22 @@ bool sett__no_memory(sett__core *c, const sett__warp *w, uint32_t op)
 /* Agents of a block: of each role as many as the tape can have. */
 static void count_agents(near *n, const sett__program *p)
 {
-    bool has[ROLES] = {[OF_WARP] = true};
+    bool has[ROLES] = {[OF_WARP] = true}, named = false;
     const sett__tape *t = p->given;
     for (uint32_t v = 0; v < t->n_op; v++) {
         const uint8_t code = t->op[v].code;
         has[OF_CP_ASYNC] |= code == SETT__CPASYNC;
         has[OF_BULK_READ] |= code == SETT__BULKSTORE || code == SETT__BULKREDUCE || code == SETT__TMASTORE || code == SETT__TMAREDUCE;
         has[OF_WGMMA] |= code == SETT__WGMMA;
+        named |= code == SETT__BARARRIVE;
     }
     has[OF_BULK_WRITE] = has[OF_BULK_READ];
     has[OF_MBARRIER] = p->n_mbar > 0;
+    n->phases = p->n_mbar + (named ? SETT__BARRIERS : 0);
+    has[OF_PHASE] = n->phases > 0;
     for (int r = 0; r < ROLES; r++) {
         n->first[r] = has[r] ? (int32_t)n->per_block : -1;
-        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? p->n_mbar : n->warps;
+        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? p->n_mbar : r == OF_PHASE ? n->phases : n->warps;
     }
     n->agents = n->per_block * n->blocks;
     n->stride = (n->agents + 3) & ~3u;
@@ -134,7 +137,7 @@ void sett__near_free(near *n)
         free(k);
     }
     for (uint32_t r = 0; r < n->blocks; r++)
-        free(n->block[r].mbar);
+        free(n->block[r].mbar), free(n->block[r].waits);
     sett__shared_cells_free(n);
     free(n->chunk);
     free(n->walker);
@@ -157,7 +160,7 @@ static near *make(const sett__core *c)
     n->last = calloc(n->stride, sizeof *n->last);
     bool fine = n->walker && n->last && n->agents < NO_AGENT;
     for (uint32_t r = 0; r < n->blocks; r++)
-        fine &= (n->block[r].mbar = calloc((size_t)c->program->n_mbar + 1, sizeof(mbar))) != NULL;
+        fine &= (n->block[r].mbar = calloc((size_t)c->program->n_mbar + 1, sizeof(mbar))) && (n->block[r].waits = calloc((size_t)n->n_mbar * n->warps + 1, sizeof(uint32_t)));
     if (fine)
         return n;
     sett__near_free(n);
@@ -200,6 +203,8 @@ bool sett__near_begin(sett__core *c)
         near_block *b = &n->block[r];
         b->cta = n->cluster->cta[r];
         memset(b->mbar, 0, n->n_mbar * sizeof *b->mbar);
+        memset(b->waits, 0, (size_t)n->n_mbar * n->warps * sizeof *b->waits);
+        memset(b->end, 0, sizeof b->end);
         if (!sett__cells_begin(n, b, c))
             return false;
     }
