@@ -97,8 +97,27 @@ SETT_API sett_status sett_max_active_clusters(sett_kernel *, int device, int *cl
 SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett_launch_arg *,
     sett_error *or_null);
 
-/* ---- prepared calls: setters stage arguments, commit checks them together, run only launches ---- */
 typedef struct sett_prepared sett_prepared; /* for one thread at a time */
+/* ---- checked launches (check.h) ---- */
+typedef struct sett_check_options {
+    size_t size;
+    sett_checks checks;      /* DEFAULT: as the kernel was compiled, else ALL */
+    const char *order;       /* as sett_engine_options.cpu_async; NULL: as the engine says */
+    sett_finding_fn finding; /* gets each finding of this launch, whoever found it before; NULL: as the engine
+                              * says */
+    void *user;              /* for finding */
+} sett_check_options;
+/* Launches a kernel for the CPU with the checker on. sett_check(kernel, &options, &err, arguments...) takes
+ * arguments as sett_launch does. SETT_OK: it ran to its end, whatever was found. SETT_E_FAULT: it could not go
+ * on. SETT_E_TARGET: the kernel is for a GPU, and keeps no tape: compile it for "cpu". A kernel that was
+ * compiled without .checks is made anew for the call. */
+SETT_API sett_status sett_check_n(sett_kernel *, const sett_check_options *or_null, int n,
+    const sett_launch_arg *, sett_error *or_null2);
+/* The same with the arguments of the last commit. */
+SETT_API sett_status sett_prepared_check(sett_prepared *, const sett_check_options *or_null,
+    sett_error *or_null2);
+
+/* ---- prepared calls: setters stage arguments, commit checks them together, run only launches ---- */
 /* Prepares the kernel on the device, SETT_CPU too, stages the arguments and commits them. Given no arguments
  * for a kernel that has some, it commits nothing: stage each argument, then commit. The call keeps the kernel
  * alive; the caller frees it with sett_prepared_free. On failure *call is NULL. */
@@ -199,6 +218,12 @@ template <typename... args> sett_status sett_launch(sett_kernel *k, sett_stream 
     const sett_launch_arg bind[] = {sett_launch_arg_of(arg)..., sett_launch_arg()};
     return sett_launch_n(k, stream, sizeof...(arg), bind, or_null);
 }
+template <typename... args> sett_status sett_check(sett_kernel *k, const sett_check_options *options,
+    sett_error *or_null, args... arg)
+{
+    const sett_launch_arg bind[] = {sett_launch_arg_of(arg)..., sett_launch_arg()};
+    return sett_check_n(k, options, sizeof...(arg), bind, or_null);
+}
 template <typename... args> sett_status sett_prepared_make(sett_kernel *k, int device, sett_prepared **call,
     sett_error *or_null, args... arg)
 {
@@ -233,6 +258,9 @@ static inline sett_launch_arg sett_launch_arg_self(sett_launch_arg b)
 #define SETT_STREAM_(spelled, x) \
     SETT_SAYS(!SETT_BEGINS_(spelled, "(sett_stream)"), \
         "a stream is sett_stream_of(device, handle) here: a comma between braces ends an argument", x)
+/* sett_check(kernel, &options, &err, arguments...) */
+#define sett_check(k, options, ...) SETT_CHECK_(k, options, __VA_ARGS__, 0)
+#define SETT_CHECK_(k, options, err, ...) sett_check_n(k, options, SETT_LAUNCH_ARGS(__VA_ARGS__), err)
 /* sett_prepared_make(kernel, device, &call, &err, arguments...) */
 #define sett_prepared_make(k, device, ...) SETT_PREPARED_MAKE_(k, device, __VA_ARGS__, 0)
 #define SETT_PREPARED_MAKE_(k, device, call, err, ...) \

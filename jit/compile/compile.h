@@ -22,6 +22,7 @@ struct sett_engine {
     sett__identity identity;           /* the object of the last body that was recorded with user bytes */
     _Atomic(sett_build *) idle_build;  /* memory to record the next body in, or NULL */
     sett_asserts asserts;              /* as $SETT_ASSERTS said; DEFAULT: nothing */
+    bool findings;                     /* files of findings can be written */
     unsigned dump;                     /* sett__dump_kind's that are wanted */
     char dump_to[3800];                /* a folder */
     const char *provoke;               /* tests: handed to the plug-in */

@@ -54,5 +54,6 @@ bool sett__by_alias(const sett__request *, const sett__digest *alias, sett_kerne
 sett_status sett__recording_check(const sett__request *, const sett__recorded *, sett_error *);
 
 /* ---- suspect.c ---- */
-void sett__suspect(const sett__tape *, const char *kernel); /* what a checked compile finds in a tape, as warnings */
+/* What a checked compile finds in a tape, as warnings. */
+void sett__suspect(const sett__tape *, const sett__listener *, sett_checks, const char *kernel);
 #endif

@@ -3,13 +3,13 @@
  * two others, so what it tells is wrong in every order; it tells no more than that. The findings are warnings: the checker's run of the
  * kernel, which knows which threads do what, has the error. */
 #include "inside.h"
-#include "jit/support/finding.h"
 #include "lib/tape/ops.h"
 #include <string.h>
 
 typedef struct look {
     const sett__tape *t;
     const char *kernel;
+    sett__listener to;
 } look;
 typedef struct role { uint32_t op; sett_check_role role; } role;
 
@@ -28,7 +28,7 @@ static void tell(const look *k, sett_check_kind kind, role first, role second, c
     const sett__op *o = k->t->op;
     snprintf(text, sizeof text, "%s: %s: %s at %s, and %s at %s: %s", sett__op_where(k->t, first.op, one, sizeof one), sett_check_kind_name(kind),
         sett__ops[o[first.op].code].text, one, sett__ops[o[second.op].code].text, sett__op_where(k->t, second.op, other, sizeof other), what);
-    sett__finding_add(&(sett_finding){.kind = kind, .level = SETT_CHECK_WARNING, .text = text, .kernel = k->kernel, .count = 1, .n_site = 2,
+    sett__finding_tell(&k->to, &(sett_finding){.kind = kind, .level = SETT_CHECK_WARNING, .text = text, .kernel = k->kernel, .count = 1, .n_site = 2,
         .site = {site_of(k->t, first), site_of(k->t, second)}});
 }
 
@@ -156,9 +156,10 @@ static void find_early(const look *k)
     }
 }
 
-void sett__suspect(const sett__tape *t, const char *kernel)
+void sett__suspect(const sett__tape *t, const sett__listener *to, sett_checks checks, const char *kernel)
 {
-    const look k = {t, kernel};
+    look k = {t, kernel, *to};
+    k.to.checks = checks;
     find_inits(&k);
     find_proxies(&k);
     find_early(&k);

@@ -236,7 +236,8 @@ static void tell_runtime(sett__runtime *r, const sett_engine_options *o)
     r->print = o->print;
     r->cpu_poll = o->cpu_poll;
     r->user = o->user;
-    r->finding = (sett__listener){o->checks, o->finding, o->user, &r->log};
+    r->finding = (sett__listener){.checks = o->checks, .fn = o->finding, .user = o->user, .log = &r->log};
+    r->blocks.marks = o->checks > SETT_CHECKS_OFF;
     r->module_api = o->module_api;
     r->keep_made = o->cache_verify;
 }
@@ -265,6 +266,7 @@ static sett_status open_parts(sett_engine *e, sett_error *err)
         s = sett__findings_open(err);
     if (s)
         return s;
+    e->findings = true;
     const sett__asm_config config = {e->opt.assembler, e->opt.ptxas, e->opt.nvjitlink, r->cuda, e->opt.compile_timeout_ms};
     s = sett__asm_open(&e->assembler, &config, err);
     if (!s)
@@ -326,7 +328,8 @@ void sett_engine_close(sett_engine *e)
     sett__cache_close(e->cache);
     sett__kernels_close(e->kernels);
     sett__recordings_close(e->recordings);
-    sett__findings_close(&r->finding);
+    if (e->findings)
+        sett__findings_close(&r->finding);
     atomic_store(&r->log.fn, NULL); /* what the caller gave goes with the engine */
     if (e->idle_build)
         sett_build_end(e->idle_build, NULL);

@@ -13,6 +13,8 @@ static void *cpu_alloc(sett__runtime *r, size_t bytes)
     void *p = aligned_alloc(CPU_ALIGN, whole);
     if (!p && sett__allocations_drain(&r->blocks))
         p = aligned_alloc(CPU_ALIGN, whole);
+    if (p)
+        sett__allocation_mark(&r->blocks, p, bytes);
     if (!p || sett__allocation_add(&r->blocks, p, bytes))
         return p;
     free(p);

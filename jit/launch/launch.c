@@ -44,23 +44,22 @@ sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *er
     return sett__device(k->rest->runtime, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
-sett_status sett__launch_checked(const sett_kernel *k, const sett__listener *to, void *handle, const sett__launch_dims *d, const void *params,
-    size_t params_len, const sett__extent *extent, sett_error *err)
+sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
+    const sett__extent *extent, sett_error *err)
 {
     sett__running running;
     sett__runtime *r = k->rest->runtime;
     const sett__meta *m = sett__meta_of(k);
     void (**stand_in)(void) = NULL;
-    sett_status s = sett__stand_ins_of(&r->stand_ins, k->rest->cpu->program, m->name, &stand_in, err);
+    sett_status s = sett__stand_ins_of(&r->stand_ins, how->program, m->name, &stand_in, err);
     if (s)
         return s;
-    sett__checked check = {.to = *to};
-    check.to.checks = k->rest->cpu->checks;
+    sett__checked check = {.to = how->to};
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
         .cluster = {d->cluster[0], d->cluster[1], d->cluster[2]},
-        .async = r->cpu_async,
+        .async = how->async,
         .blocks = &r->blocks,
         .runnings = &r->runnings,
         .smem_more = m->sig.smem_more.count ? d->smem - m->sig.smem : 0,
@@ -80,7 +79,7 @@ sett_status sett__launch_checked(const sett_kernel *k, const sett__listener *to,
         .check = check.to.checks > SETT_CHECKS_OFF ? &check : NULL,
     };
     if (sett__running_enter(&r->runnings, &running, handle)) {
-        s = sett__sim_run(k->rest->cpu->program, &launch, err);
+        s = sett__sim_run(how->program, &launch, err);
         sett__running_leave(&r->runnings, &running);
     } else {
         s = sett__runtime_check(r, m->name, err);
@@ -94,7 +93,10 @@ sett_status sett__launch_checked(const sett_kernel *k, const sett__listener *to,
 sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
     const sett__extent *extent, sett_error *err)
 {
-    return sett__launch_checked(k, &k->rest->runtime->finding, handle, d, params, params_len, extent, err);
+    const sett__runtime *r = k->rest->runtime;
+    sett__how how = {k->rest->cpu->program, r->finding, r->cpu_async};
+    how.to.checks = k->rest->cpu->checks;
+    return sett__launch_how(k, &how, handle, d, params, params_len, extent, err);
 }
 
 sett_status sett__bind_kernel(

@@ -8,8 +8,16 @@
 /* Runs one launch of a CPU kernel whose arguments are bound, and returns when it has ended. handle: its stream's. */
 sett_status sett__launch_cpu(const sett_kernel *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
     const sett__extent *, sett_error *);
-/* The same, whose findings another one gets. */
-sett_status sett__launch_checked(const sett_kernel *, const sett__listener *, void *handle, const sett__launch_dims *, const void *params,
+/* The same otherwise than the engine and the kernel say. */
+typedef struct sett__how {
+    const sett__program *program;
+    sett__listener to; /* .checks OFF: it is not checked; else the program was made for that */
+    sett__async async;
+} sett__how;
+sett_status sett__launch_how(const sett_kernel *, const sett__how *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
+    const sett__extent *, sett_error *);
+/* check.c: the same by sett_check_options, which are the caller's. */
+sett_status sett__launch_check_options(const sett_kernel *, const char *func, const sett_check_options *, const sett__launch_dims *, const void *params,
     size_t params_len, const sett__extent *, sett_error *);
 /* Binds, checks and launches, of a kernel of a GPU. */
 sett_status sett__launch_gpu(const sett__plan *, sett__cuda *, sett__gpu_kernel *, sett_stream, int n, const sett_launch_arg *, sett_error *);

@@ -274,6 +274,25 @@ static sett_status run_checked(sett_prepared *c, sett_stream stream)
     return sett__gpu_shoot(&c->shot, stream.handle, c->params, NULL);
 }
 
+sett_status sett_prepared_check(sett_prepared *c, const sett_check_options *options, sett_error *err)
+{
+    int saved = errno;
+    if (!c)
+        return sett__error(err, SETT_E_ARGUMENT, "sett_prepared_check: the call is NULL");
+    const sett_kernel *k = c->kernel;
+    sett_status s = sett__launch_check_options(k, "sett_prepared_check", options, NULL, NULL, 0, NULL, err);
+    if (!s)
+        s = sett__runtime_check(k->rest->runtime, k->plan->name, err);
+    if (!s && !c->committed)
+        s = sett__error(err, SETT_E_BIND, "sett_prepared_check: %s: no commit yet", k->plan->name);
+    if (!s && !c->empty)
+        s = sett__allocations_alive(&k->rest->runtime->blocks, k->plan->sig, k->plan->name, c->extent[0], err);
+    if (!s && !c->empty)
+        s = sett__launch_check_options(k, "sett_prepared_check", options, &c->dims, c->params, c->params_len, c->extent[0], err);
+    errno = saved;
+    return s;
+}
+
 /* The rare answers, away from the path of a launch. */
 static __attribute__((noinline)) sett_status run_otherwise(sett_prepared *c, sett_stream stream)
 {

@@ -9,6 +9,7 @@ typedef struct sett__allocations {
     void *tree; /* of tsearch() */
     struct sett__allocation *oldest, *newest; /* of those that were freed, and are kept for a while */
     size_t freed_blocks, freed_bytes;
+    bool marks; /* what nobody has written yet holds words that tell */
 } sett__allocations;
 bool sett__allocation_add(sett__allocations *, const void *, size_t bytes); /* false: no memory */
 bool sett__allocation_free(sett__allocations *, const void *); /* its memory too, sooner or later; false: no block starts there */
@@ -22,6 +23,10 @@ bool sett__allocations_around(sett__allocations *, const void *, sett__extent *,
 sett_status sett__allocations_check(
     sett__allocations *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
 sett_status sett__allocations_alive(sett__allocations *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
+/* Of a block that was just made, if `marks`: each word gets a value that nobody writes by chance. */
+void sett__allocation_mark(const sett__allocations *, void *, size_t bytes);
+/* The first of these bytes that still holds such a value, -1: none does. The kernel may read them. */
+int64_t sett__unwritten(sett__allocations *, const void *, size_t bytes);
 void sett__allocations_clear(sett__allocations *); /* forgets them; the memory stays the caller's */
 
 /* ---- host/stand_in.c: C functions in place of inline PTX ---------------------------------------------------------- */

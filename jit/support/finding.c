@@ -101,12 +101,23 @@ static sett__kept *copy_of(const sett_finding *f)
     return k;
 }
 
-static bool add(const sett_finding *f, uint32_t h)
+/* Is it new to them? Without memory it is, each time. */
+static bool is_new_to(sett__told *t, const sett__kept *k)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->kept[i] == k)
+            return false;
+    if (sett__grow(NULL, (void **)&t->kept, &t->cap, t->n + 1, sizeof *t->kept))
+        t->kept[t->n++] = k;
+    return true;
+}
+
+static bool add(const sett_finding *f, uint32_t h, sett__told *told)
 {
     for (sett__kept *k = slot[h]; k; k = k->beside)
         if (same(&k->is, f)) {
             k->is.count += f->count;
-            return false;
+            return told && is_new_to(told, k);
         }
     sett__kept *k = copy_of(f);
     changes++;
@@ -116,13 +127,13 @@ static bool add(const sett_finding *f, uint32_t h)
     k->beside = slot[h];
     slot[h] = *last = k;
     last = &k->next;
-    return true;
+    return !told || is_new_to(told, k);
 }
 
-bool sett__finding_add(const sett_finding *f)
+bool sett__finding_add(const sett_finding *f, sett__told *told)
 {
     pthread_mutex_lock(&lock);
-    bool fresh = add(f, hash_of(f));
+    bool fresh = add(f, hash_of(f), told);
     pthread_mutex_unlock(&lock);
     return fresh;
 }
@@ -162,7 +173,7 @@ bool sett__finding_tell(const sett__listener *to, const sett_finding *f)
 {
     if (f->level != SETT_CHECK_ERROR && to->checks == SETT_CHECKS_ERRORS)
         return false;
-    if (sett__finding_add(f))
+    if (sett__finding_add(f, to->told))
         say(to, f);
     return true;
 }

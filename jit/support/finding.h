@@ -7,9 +7,14 @@
 
 struct sett__logger;
 /* ---- finding.c: the process's store. Any thread may call these ------------------------------------------------ */
+/* What somebody was told already. Zeros at first. */
+typedef struct sett__told {
+    const void **kept;
+    uint32_t n, cap;
+} sett__told;
 /* Copies it. True: a new one, of this kind and pair of lines; false: its count grew. Without memory for the copy it is counted as lost,
  * and is a new one too, so that it is told. */
-bool sett__finding_add(const sett_finding *);
+bool sett__finding_add(const sett_finding *, sett__told *or_null); /* with the last: a new one to them */
 uint64_t sett__findings_lost(void);
 /* Who is told of findings. */
 typedef struct sett__listener {
@@ -17,6 +22,7 @@ typedef struct sett__listener {
     sett_finding_fn fn;      /* NULL: the log, or stderr where nobody listens to it */
     void *user;
     struct sett__logger *log; /* may be NULL */
+    sett__told *told;         /* what fn got: it gets what others were told too. NULL: it gets what is new to the process */
 } sett__listener;
 /* Adds a finding, unless its level is not looked for or the source suppresses it, and tells a new one. True: it counts. */
 bool sett__finding_tell(const sett__listener *, const sett_finding *);

@@ -204,6 +204,63 @@ static void last_one(sett_build *b, const kernel *k)
     }
 }
 
+/* ---- memory that nobody wrote --------------------------------------------------------------------------------------- */
+/* X has N elements, of which the host wrote half; what is behind them is used by the wrong kernel alone. */
+static void unwritten(sett_build *b, const kernel *k)
+{
+    sett_val *at = sett_add(k->at, N / 2 - BLOCKS * THREADS / (k->right ? 1 : 2));
+    MARK(0);
+    sett_val *x = sett_at(k->X, at);
+    if (k->right)
+        sett_at(k->X, sett_add(k->at, N / 2)); /* read, and used by nobody */
+    MARK(1), sett_set(k->D, x, k->at);
+    (void)b;
+}
+
+static void added(sett_build *b, const kernel *k)
+{
+    (void)b;
+    if (k->right)
+        sett_atomic_exch(k->X, 1, sett_add(k->at, N / 2));
+    else
+        MARK(0), MARK(1), sett_atomic_add(k->X, 1, sett_add(k->at, N / 2));
+}
+
+START_TEST(never_written)
+{
+    static const body_fn body[] = {unwritten, added};
+    static int32_t half[N / 2];
+    for (int right = 1; right >= 0; right--) {
+        found f = {.n = 0};
+        const plan p = {.body = body[_i], .right = right};
+        sett_error err = {0};
+        sett_engine *e;
+        sett_kernel *k;
+        const sett_stream s = sett_stream_of(SETT_CPU, NULL);
+        const sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = "", .checks = SETT_CHECKS_ERRORS, .finding = keep, .user = &f};
+        const sett_compile_options c = {.size = sizeof c, .name = "k", .target = "cpu", .user = &p};
+        ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
+        ck_assert_msg(!sett_compile(e, record, &c, &k, &err), "%s", err.text);
+        int32_t *x = sett_alloc(e, SETT_CPU, N * sizeof *x), *d = sett_alloc(e, SETT_CPU, N * sizeof *d), *flag = sett_alloc(e, SETT_CPU, 64);
+        ck_assert(x && d && flag);
+        ck_assert(!sett_memcpy(e, s, x, half, sizeof half));
+        const sett_buf bx = sett_buf_1d(x, SETT_I32, N), bd = sett_buf_1d(d, SETT_I32, N), bf = sett_buf_1d(flag, SETT_I32, 16);
+        ck_assert_msg(!sett_launch(k, s, &err, &bx, &bd, &bf), "%s", err.text);
+        ck_assert_msg(f.n == !right, "right %d: %d, %s", right, f.n, f.text[0]);
+        if (!right) {
+            ck_assert_int_eq(f.kind[0], SETT_CHECK_UNINIT);
+            ck_assert_int_eq(f.line[0][0], mark[0] + (_i == 0));
+            ck_assert_int_eq(f.line[0][1], mark[1]);
+        }
+        sett_kernel_release(k);
+        sett_free(e, SETT_CPU, x);
+        sett_free(e, SETT_CPU, d);
+        sett_free(e, SETT_CPU, flag);
+        sett_engine_close(e);
+    }
+}
+END_TEST
+
 static const struct {
     const char *name;
     body_fn body;
@@ -260,6 +317,7 @@ Suite *check_global_suite(void)
     TCase *t = tcase_create("check_global");
     tcase_add_loop_test(t, right_and_wrong, 0, (int)(sizeof table / sizeof *table));
     tcase_add_test(t, strict);
+    tcase_add_loop_test(t, never_written, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }

@@ -90,7 +90,40 @@ access *sett__access_at(const near *n, uint32_t time)
     return chunk ? &chunk[time % CHUNK] : &gone;
 }
 
+/* ---- loops ---------------------------------------------------------------------------------------------------------- */
+/* The FOR around each operation, by the code. */
+static bool find_loops(near *n, const sett__program *p)
+{
+    uint32_t open[SETT__MAX_DEPTH], depth = 0;
+    if (!(n->loop = calloc((size_t)p->given->n_op + 1, sizeof *n->loop)))
+        return false;
+    for (uint32_t k = p->section[SETT__BODY]; k < p->n_code && p->code[k].step != SETT__S_STOP; k++) {
+        const uint8_t step = p->code[k].step;
+        depth -= step == SETT__S_ENDFOR && depth;
+        if (depth && depth <= SETT__MAX_DEPTH && p->code[k].op < p->given->n_op)
+            n->loop[p->code[k].op] = open[depth - 1];
+        if (step == SETT__S_FOR && depth < SETT__MAX_DEPTH)
+            open[depth++] = k + 1;
+    }
+    return true;
+}
+
+uint32_t sett__round_of(const near *n, const sett__core *c, const sett__warp *w, uint32_t op, int lane)
+{
+    if (op >= c->program->given->n_op || !n->loop[op])
+        return 0;
+    const sett__insn *i = &c->program->code[n->loop[op] - 1];
+    const long long lo = sett__int_at(w, i, i->count.lo, lane), step = sett__int_at(w, i, i->count.step, lane);
+    return step > 0 ? (uint32_t)((sett__int_at(w, i, i->d, lane) - lo) / step + 1) : 0;
+}
+
 /* ---- a cluster ------------------------------------------------------------------------------------------------------ */
+void sett__mbar_clear(near *n, mbar *m)
+{
+    for (int far = 0; far < 2; far++)
+        sett__clocks_drop(n, m->coming[far]), sett__clocks_drop(n, m->ended[far]);
+}
+
 static void forget(near *n)
 {
     for (uint32_t k = 0; k < n->n_chunk; k++)
@@ -104,7 +137,7 @@ static void forget(near *n)
     for (uint32_t r = 0; r < n->blocks; r++) {
         near_block *b = &n->block[r];
         for (uint32_t k = 0; b->mbar && k < n->n_mbar; k++)
-            sett__clocks_drop(n, b->mbar[k].coming), sett__clocks_drop(n, b->mbar[k].ended);
+            sett__mbar_clear(n, &b->mbar[k]);
         for (int k = 0; k < SETT__BARRIERS; k++)
             sett__clocks_drop(n, b->barrier[k]);
         memset(b->barrier, 0, sizeof b->barrier);
@@ -138,7 +171,8 @@ void sett__near_free(near *n)
     }
     for (uint32_t r = 0; r < n->blocks; r++)
         free(n->block[r].mbar), free(n->block[r].waits);
-    sett__shared_cells_free(n);
+    sett__shared_free(n);
+    free(n->loop);
     free(n->chunk);
     free(n->walker);
     free(n->last);
@@ -158,7 +192,7 @@ static near *make(const sett__core *c)
     count_agents(n, c->program);
     n->walker = calloc((size_t)n->warps * n->blocks, sizeof *n->walker);
     n->last = calloc(n->stride, sizeof *n->last);
-    bool fine = n->walker && n->last && n->agents < NO_AGENT;
+    bool fine = n->walker && n->last && find_loops(n, c->program) && n->agents < NO_AGENT;
     for (uint32_t r = 0; r < n->blocks; r++)
         fine &= (n->block[r].mbar = calloc((size_t)c->program->n_mbar + 1, sizeof(mbar))) && (n->block[r].waits = calloc((size_t)n->n_mbar * n->warps + 1, sizeof(uint32_t)));
     if (fine)
@@ -205,7 +239,7 @@ bool sett__near_begin(sett__core *c)
         memset(b->mbar, 0, n->n_mbar * sizeof *b->mbar);
         memset(b->waits, 0, (size_t)n->n_mbar * n->warps * sizeof *b->waits);
         memset(b->end, 0, sizeof b->end);
-        if (!sett__cells_begin(n, b, c))
+        if (!sett__shared_begin(n, b, c))
             return false;
     }
     for (uint32_t i = 0; i < n->warps * n->blocks; i++)

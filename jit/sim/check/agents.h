@@ -32,7 +32,7 @@ typedef struct clocks {
 
 /* An access, by its time. */
 typedef struct access {
-    uint32_t op, lanes;
+    uint32_t op, lanes, round; /* round: of the loop around it, from 1 on; 0: not known */
     uint16_t agent;
     uint8_t how, proxy;
     bool boxed; /* it wrote a box, whose swizzle exchanges these bits */
@@ -49,6 +49,8 @@ typedef struct walker { /* a warp */
     clocks *more; /* what the lanes of more_lanes know besides, until the lanes meet; NULL: nothing */
     clocks *shot; /* what a copy takes along: known, as long as it does not change */
     uint32_t more_lanes, meets, waited; /* waited: 1 + the operation by which it learned last; 0: none */
+    struct { uint32_t time, op; } told[8]; /* when it told others of what it had done, and by which operation: the last times */
+    uint32_t tells;
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
     uint32_t products, products_committed;
@@ -60,7 +62,7 @@ typedef struct product {
     clocks *known;
 } product;
 typedef struct mbar {
-    clocks *coming, *ended; /* NULL: nobody has come */
+    clocks *coming[2], *ended[2]; /* from threads of the block, and copies; from threads of peers. NULL: nobody has come */
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
@@ -73,7 +75,7 @@ typedef struct near_block {
     uint32_t waiting[SETT__BARRIERS];
     uint32_t end[SETT__BARRIERS]; /* as that of an mbarrier */
     uint32_t *waits;              /* of each mbarrier and warp: when it waited for the last phase that has ended; 0: it has not */
-    struct cells *cells; /* shared.c */
+    struct cells *cells; /* shared_cells.h */
 } near_block;
 /* What began and goes on by itself. */
 typedef struct flight {
@@ -100,7 +102,8 @@ typedef struct near {
     flight *flight;
     access **chunk;              /* accesses, by time; NULL: nothing knows of them any more */
     uint32_t n_chunk, cap_chunk, live;
-    struct readers *readers;     /* shared.c */
+    struct readers *readers;     /* shared_cells.h */
+    uint32_t *loop;              /* of each operation: in code, 1 + the FOR around it; 0: none */
     bool global_fences, full;    /* full: out of memory */
 } near;
 
@@ -134,6 +137,7 @@ static inline bool sett__covers(const near *n, const clocks *k, int clock, uint3
 /* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
 bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);
 bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op);
+bool sett__acquire_weak(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op); /* from whom its scope does not include */
 bool sett__lanes_meet(near *, sett__core *, const sett__warp *);
 bool sett__fence_async(near *, sett__core *, const sett__warp *, uint32_t lanes);
 clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane); /* what a lane knows now */
@@ -157,16 +161,18 @@ static inline bool sett__is_threads(const near *n, uint32_t agent) /* of the gen
     return in_block < n->warps || (n->first[OF_CP_ASYNC] >= 0 && in_block - (uint32_t)n->first[OF_CP_ASYNC] < n->warps);
 }
 void sett__agent_is(const near *, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index);
+void sett__mbar_clear(near *, mbar *);
 uint32_t sett__access_new(near *, const access *); /* its time; 0: out of memory */
+uint32_t sett__round_of(const near *, const sett__core *, const sett__warp *, uint32_t op, int lane);
 access *sett__access_at(const near *, uint32_t time);
 bool sett__no_memory(sett__core *, const sett__warp *, uint32_t op);
 
 /* ---- edges.c: what orders accesses ----------------------------------------------------------------------------------- */
 bool sett__near_sync(sett__core *, near *, const sett__sync *);
 
-/* ---- shared.c: cells of shared memory --------------------------------------------------------------------------------- */
-bool sett__cells_begin(near *, near_block *, const sett__core *);
-void sett__shared_cells_free(near *);
+/* ---- shared_cells.c, shared.c: cells of shared memory ------------------------------------------------------------------ */
+bool sett__shared_begin(near *, near_block *, const sett__core *);
+void sett__shared_free(near *);
 bool sett__shared_accesses(sett__core *, near *, const sett__accesses *);
 bool sett__shared_effect(sett__core *, near *, const sett__effect *);
 bool sett__shared_left(sett__core *, near *, const sett__cta *); /* a block has ended */

@@ -186,7 +186,7 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
     return true;
 }
 
-bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+static bool acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op, void (*learn)(const near *, clocks *, const clocks *))
 {
     walker *x = sett__walker(n, c, w);
     x->waited = op + 1;
@@ -196,12 +196,22 @@ bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
         if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
             return false;
         x->more_lanes = lanes == w->live ? x->more_lanes : x->more_lanes | lanes;
-        sett__clocks_join(n, x->more, from);
+        learn(n, x->more, from);
     }
     if (lanes == w->live)
-        sett__clocks_join(n, x->known, from);
+        learn(n, x->known, from);
     sett__known_changed(n, x);
     return true;
+}
+
+bool sett__acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+{
+    return acquire(n, c, w, lanes, from, op, sett__clocks_join);
+}
+
+bool sett__acquire_weak(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op)
+{
+    return acquire(n, c, w, lanes, from, op, sett__clocks_join_weak);
 }
 
 /* What each lane knows and did, all of them know from now on. */

@@ -3,7 +3,7 @@
 #include "agents.h"
 #include <stdlib.h>
 
-enum { RELAXED = 1 }; /* sett__cluster_word */
+enum { RELAXED = 1, NEAR_SCOPE = 0 }; /* sett__cluster_word, sett__near_word */
 
 /* ---- barriers ---------------------------------------------------------------------------------------------------------- */
 static bool barrier_arrive(near *n, sett__core *c, const sett__sync *s)
@@ -42,8 +42,7 @@ static mbar *mbar_of(near *n, const sett__sync *s)
 static bool mbar_init(near *n, sett__core *c, const sett__sync *s)
 {
     mbar *m = mbar_of(n, s);
-    sett__clocks_drop(n, m->coming);
-    sett__clocks_drop(n, m->ended);
+    sett__mbar_clear(n, m);
     *m = (mbar){.op = s->op, .agent = (uint16_t)sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), .lane = (uint8_t)__builtin_ctz(s->lanes)};
     m->init = s->what == SETT__MBAR_INIT ? ++n->time : 0;
     if (m->init)
@@ -67,11 +66,11 @@ static bool copies_arrive(near *n, sett__core *c, const sett__sync *s)
 {
     const flight *f = s->event->told;
     const uint32_t a = sett__agent(n, OF_CP_ASYNC, c->cta->rank, s->warp->index);
-    mbar *m = mbar_of(n, s);
-    if (!f || (!m->coming && !(m->coming = sett__clocks_new(n, NULL))))
+    clocks **to = &mbar_of(n, s)->coming[0];
+    if (!f || (!*to && !(*to = sett__clocks_new(n, NULL))))
         return f == NULL;
     for (int clock = BEFORE; clock < CLOCKS; clock += STRONGER) {
-        uint32_t *top = &sett__top(n, m->coming, clock)[a], *mask = &sett__mask(n, m->coming, clock)[a], *base = &sett__base(n, m->coming, clock)[a];
+        uint32_t *top = &sett__top(n, *to, clock)[a], *mask = &sett__mask(n, *to, clock)[a], *base = &sett__base(n, *to, clock)[a];
         *top = *top > f->began ? *top : f->began;
         *mask |= s->lanes;
         if (*mask == s->warp->live && *base < f->began)
@@ -80,13 +79,17 @@ static bool copies_arrive(near *n, sett__core *c, const sett__sync *s)
     return true;
 }
 
+/* Scopes: an arrival at a peer's that releases for the block alone tells the peer nothing. */
 static bool mbar_arrive(near *n, sett__core *c, const sett__sync *s)
 {
+    const uint32_t *arg = c->program->given->arg;
     const sett__op *o = &c->program->given->op[s->op];
-    const bool relaxed = o->code == SETT__MBARRIVE && sett__attr(c->program->given->arg, o, SETT__AT_ARRIVE_ORDER) == RELAXED;
+    const bool far = s->of != c->cta, arrives = o->code == SETT__MBARRIVE;
+    const bool relaxed = (arrives && sett__attr(arg, o, SETT__AT_ARRIVE_ORDER) == RELAXED) ||
+        (far && sett__attr(arg, o, arrives ? SETT__AT_ARRIVE_SCOPE : SETT__AT_EXPECT_SCOPE) == NEAR_SCOPE);
     if (s->event)
         return n->first[OF_CP_ASYNC] < 0 || copies_arrive(n, c, s);
-    return mbar_used(n, c, s) && sett__release(n, c, s->warp, s->lanes, &mbar_of(n, s)->coming, relaxed);
+    return mbar_used(n, c, s) && sett__release(n, c, s->warp, s->lanes, &mbar_of(n, s)->coming[far], relaxed);
 }
 
 /* Bytes have come: the copy's accesses are done, to who waits. */
@@ -96,11 +99,11 @@ static bool mbar_complete(near *n, const sett__sync *s)
     const flight *f = s->event ? s->event->told : NULL;
     if (!f)
         return true;
-    if (!m->coming && !(m->coming = sett__clocks_new(n, NULL)))
+    if (!m->coming[0] && !(m->coming[0] = sett__clocks_new(n, NULL)))
         return false;
     const uint32_t a = sett__agent(n, OF_MBARRIER, s->of->rank, s->id), time = f->time[s->of->rank];
     for (int clock = 0; clock < CLOCKS; clock++) {
-        uint32_t *base = &sett__base(n, m->coming, clock)[a];
+        uint32_t *base = &sett__base(n, m->coming[0], clock)[a];
         *base = *base > time ? *base : time;
     }
     return true;
@@ -109,9 +112,20 @@ static bool mbar_complete(near *n, const sett__sync *s)
 static bool mbar_phase(near *n, const sett__sync *s)
 {
     mbar *m = mbar_of(n, s);
-    sett__clocks_drop(n, m->ended);
-    m->ended = m->coming ? sett__clocks_new(n, m->coming) : NULL;
-    return m->ended || !m->coming;
+    for (int far = 0; far < 2; far++) {
+        sett__clocks_drop(n, m->ended[far]);
+        m->ended[far] = m->coming[far] ? sett__clocks_new(n, m->coming[far]) : NULL;
+    }
+    return !n->full;
+}
+
+/* A wait for the block alone learns nothing of what peers did; copies that peers began complete for any scope. */
+static bool mbar_waited(near *n, sett__core *c, const sett__sync *s)
+{
+    const mbar *m = mbar_of(n, s);
+    const bool far = sett__attr(c->program->given->arg, &c->program->given->op[s->op], SETT__AT_MBAR_SCOPE) != NEAR_SCOPE;
+    return mbar_used(n, c, s) && sett__acquire(n, c, s->warp, s->lanes, m->ended[0], s->op) &&
+        (far ? sett__acquire : sett__acquire_weak)(n, c, s->warp, s->lanes, m->ended[1], s->op);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------------------- */
@@ -195,9 +209,9 @@ static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
 }
 
 /* ---- what goes on by itself ------------------------------------------------------------------------------------------ */
-static uint32_t access_of(near *n, const sett__sync *s, uint32_t agent)
+static uint32_t access_of(near *n, const sett__sync *s, uint32_t agent, uint32_t round)
 {
-    return sett__access_new(n, &(access){.op = s->op, .lanes = s->lanes, .agent = (uint16_t)agent, .proxy = SETT__ASYNC_PROXY});
+    return sett__access_new(n, &(access){.op = s->op, .lanes = s->lanes, .agent = (uint16_t)agent, .proxy = SETT__ASYNC_PROXY, .round = round});
 }
 
 /* What all four warps know: of those that have begun it. */
@@ -222,7 +236,7 @@ static bool product_begins(near *n, sett__core *c, const sett__sync *s, flight *
     }
     p->begun++;
     f->product = p;
-    f->time[0] = access_of(n, s, sett__agent(n, OF_WGMMA, c->cta->rank, s->warp->index));
+    f->time[0] = access_of(n, s, sett__agent(n, OF_WGMMA, c->cta->rank, s->warp->index), sett__round_of(n, c, s->warp, s->op, 0));
     x->product[x->products++ % PRODUCTS] = f->time[0];
     return f->time[0];
 }
@@ -263,13 +277,14 @@ static bool event_begins(near *n, sett__core *c, const sett__sync *s)
         f->known = x->shot ? x->shot : (x->shot = sett__clocks_new(n, x->known));
         f->known ? f->known->refs++ : 0u;
     }
+    const uint32_t round = sett__round_of(n, c, s->warp, s->op, e->lane);
     bool fine = f->known;
     if (e->kind == SETT__EVENT_STORE)
         for (int k = 0; k < 2 && fine; k++)
-            fine = (f->time[k] = access_of(n, s, sett__agent(n, k ? OF_BULK_WRITE : OF_BULK_READ, c->cta->rank, s->warp->index)));
+            fine = (f->time[k] = access_of(n, s, sett__agent(n, k ? OF_BULK_WRITE : OF_BULK_READ, c->cta->rank, s->warp->index), round));
     for (uint32_t r = 0; r < n->blocks && fine; r++)
         if (e->kind == SETT__EVENT_LOAD && e->ranks >> r & 1)
-            fine = (f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, e->mbar)));
+            fine = (f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, e->mbar), round));
     return fine;
 }
 
@@ -309,6 +324,12 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
 {
     enum { ASYNC, SHARED, GLOBAL }; /* sett__proxy_word */
     bool fine = true;
+    if (s->what == SETT__LANES_SYNC || s->what == SETT__BARRIER_ARRIVE || s->what == SETT__CLUSTER_ARRIVE || (s->what == SETT__MBAR_ARRIVE && !s->event)) {
+        walker *x = sett__walker(n, c, s->warp);
+        const uint32_t at = x->tells++ % 8;
+        x->told[at].time = n->time;
+        x->told[at].op = s->op;
+    }
     switch ((enum sett__sync_what)s->what) {
     case SETT__LANES_SYNC: fine = sett__lanes_meet(n, c, s->warp); break;
     case SETT__BARRIER_ARRIVE: fine = barrier_arrive(n, c, s); break;
@@ -319,7 +340,7 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
     case SETT__MBAR_EXPECT: fine = mbar_used(n, c, s); break;
     case SETT__MBAR_COMPLETE: fine = mbar_complete(n, s); break;
     case SETT__MBAR_PHASE: fine = mbar_phase(n, s); break;
-    case SETT__MBAR_WAITED: fine = mbar_used(n, c, s) && sett__acquire(n, c, s->warp, s->lanes, mbar_of(n, s)->ended, s->op); break;
+    case SETT__MBAR_WAITED: fine = mbar_waited(n, c, s); break;
     case SETT__EVENT_BEGINS: fine = event_begins(n, c, s); break;
     case SETT__EVENT_ENDS: fine = event_ends(n, s); break;
     case SETT__CP_COMMIT: fine = commit(n, &sett__walker(n, c, s->warp)->cp, s->lanes); break;

@@ -206,6 +206,51 @@ static void store_window(const follow *f, const places *p, sett__ref value, uint
     }
 }
 
+/* ---- global memory: what sett_alloc gave, and nobody has written ---------------------------------------------------------- */
+static const unsigned char *global_at(const follow *f, const sett__place *at, int lane)
+{
+    const sett__root *r = &f->c->program->root[at->root];
+    const uint64_t byte = (uint64_t)sett__place_index(f->w, at, lane) << f->i->lg;
+    if (r->space == SETT__ADDRESS)
+        return (const unsigned char *)(uintptr_t)(((const uint64_t *)sett__at(f->w, r->from))[lane] + byte);
+    return f->c->cta->window[at->root].p + byte;
+}
+
+static bool may_be_unwritten(const follow *f, const sett__place *at)
+{
+    const uint8_t space = f->c->program->root[at->root].space;
+    return f->c->launch->blocks && f->c->launch->blocks->marks && (space == SETT__GLOBAL || space == SETT__ADDRESS);
+}
+
+/* Do lanes without a gap read bytes without a gap, all of which somebody wrote? */
+static bool row_is_written(const follow *f, const sett__place *at, uint32_t lanes, uint32_t bytes)
+{
+    const unsigned char *first = global_at(f, at, 0);
+    bool row = lanes == UINT32_MAX && f->i->step == SETT__S_LOAD;
+    for (int l = 1; l < WARP && row; l++)
+        row = global_at(f, at, l) == first + (size_t)l * bytes;
+    return row && sett__unwritten(f->c->launch->blocks, first, (size_t)WARP * bytes) < 0;
+}
+
+static void load_global(const follow *f, const sett__place *at, uint32_t lanes)
+{
+    const sett__insn *i = f->i;
+    const uint32_t bytes = i->n << i->lg, word = i->d / SETT__ROW_ALIGN;
+    for (uint32_t left = row_is_written(f, at, lanes, bytes) ? 0 : lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const unsigned char *p = global_at(f, at, l);
+        for (uint32_t k = 0; k < bytes; k++) {
+            const int64_t next = sett__unwritten(f->c->launch->blocks, p + k, bytes - k);
+            if (next < 0)
+                break;
+            k += (uint32_t)next;
+            begin_following(f);
+            f->mask[word + k] |= 1u << l;
+            f->read[word + k] = sett__poison_read_at(f->c, i->op, at->root, (uint32_t)(p + k - f->c->cta->window[at->root].p));
+        }
+    }
+}
+
 /* ---- loads and stores ------------------------------------------------------------------------------------------------- */
 /* What lanes get whose predicate is false. */
 static void fill(const follow *f, uint32_t lanes)
@@ -229,6 +274,8 @@ bool sett__follow_load(follow *f)
     if (f->w->follows)
         fill(f, f->w->active & ~lanes);
     const sett__root *r = &f->c->program->root[at->root];
+    if (lanes && may_be_unwritten(f, at))
+        load_global(f, at, lanes);
     if (!lanes || (!is_shared(r) && r->space != SETT__LOCAL))
         return true;
     aim(f, at, lanes, 1u << i->lg, i->n, &p);
@@ -270,6 +317,19 @@ static void keep_read(const follow *f, const places *p, int l)
         sett__shadow_from(s, at, p->bytes, sett__poison_read_at(f->c, f->i->op, (uint32_t)(p->root - f->c->program->root), at));
 }
 
+/* What an atomic makes of global memory it stores there. */
+static void atom_global(const follow *f, const sett__place *at, uint32_t lanes)
+{
+    const sett__insn *i = f->i;
+    for (uint32_t left = i->atom.code != SETT__XCHG && may_be_unwritten(f, at) ? lanes : 0; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const unsigned char *p = global_at(f, at, l);
+        const int64_t bad = sett__unwritten(f->c->launch->blocks, p, (size_t)i->n << i->lg);
+        if (bad >= 0)
+            sett__poison_tell(f->c, f->w, 1u << l, i->op, sett__poison_read_at(f->c, i->op, at->root, (uint32_t)(p + bad - f->c->cta->window[at->root].p)), to_global);
+    }
+}
+
 /* Exchanges write what they are given; the others make it of what was there. */
 bool sett__follow_atom(follow *f)
 {
@@ -282,6 +342,7 @@ bool sett__follow_atom(follow *f)
     if (!shared) {
         sett__poison_use(f, i->atom.value, i->n, i->lg, lanes, to_global);
         sett__poison_use(f, i->atom.was, i->n, i->lg, lanes, "compares global memory with it");
+        atom_global(f, at, lanes);
     }
     if (!i->run(f->c, f->w, i))
         return false;

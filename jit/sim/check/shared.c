@@ -1,202 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of shared memory: who wrote each of them last, and who has read it since, or changed it by atomics. A row of 128 bytes has cells of
- * 16 bytes; where an access begins or ends inside of one, the row gets smaller ones, down to a byte. */
-#include "agents.h"
-#include "checker.h"
-#include <stdlib.h>
-
-enum { ROW_LG = 7, ROW = 1 << ROW_LG, UNIT_LG = 4 };
-#define SET 0x80000000u /* of `read`: an index in the table of readers */
-
-typedef struct reader { /* one of several */
-    uint32_t time, next; /* next: the index of another one, or the last one's time; 0: none */
-    uint8_t lane;
-} reader;
-struct readers {
-    reader *of;
-    uint32_t n, cap, swept;
-    uint32_t was, is; /* the last one that was made: of which set */
-};
-typedef struct row {
-    uint32_t at; /* its first cell; 0: nobody has touched it */
-    uint8_t lg;  /* of a cell's bytes */
-    bool atomics; /* some of `read` are */
-} row;
-struct cells {
-    row *row;
-    uint32_t n_row, n, cap;
-    uint32_t *write, *read; /* times; of several readers SET */
-    uint8_t *write_lane, *read_lane;
-};
-
-/* ---- room ------------------------------------------------------------------------------------------------------------ */
-static void free_cells(struct cells *s)
-{
-    if (!s)
-        return;
-    free(s->row);
-    free(s->write);
-    free(s->read);
-    free(s->write_lane);
-    free(s->read_lane);
-    free(s);
-}
-
-void sett__shared_cells_free(near *n)
-{
-    for (uint32_t r = 0; r < n->blocks; r++)
-        free_cells(n->block[r].cells);
-    if (n->readers)
-        free(n->readers->of);
-    free(n->readers);
-}
-
-bool sett__cells_begin(near *n, near_block *b, const sett__core *c)
-{
-    const uint32_t bytes = c->program->tape->sig.smem + c->launch->smem_more;
-    struct cells *s = b->cells ? b->cells : (b->cells = calloc(1, sizeof *s));
-    n->readers = n->readers ? n->readers : calloc(1, sizeof *n->readers);
-    if (!s || !n->readers)
-        return false;
-    if (!s->row && !(s->row = calloc(bytes / ROW + 1, sizeof *s->row)))
-        return false;
-    s->n_row = bytes / ROW + 1;
-    memset(s->row, 0, s->n_row * sizeof *s->row);
-    s->n = 1;
-    n->readers->n = 1;
-    n->readers->was = n->readers->swept = 0;
-    return true;
-}
-
-static bool grow(void *p, size_t size, uint32_t cap)
-{
-    void **at = p, *to = realloc(*at, cap * size);
-    if (to)
-        *at = to;
-    return to;
-}
-
-static bool make_cells(struct cells *s, uint32_t more)
-{
-    const uint32_t cap = s->n + more + s->cap / 2;
-    if (s->n + more <= s->cap)
-        return true;
-    if (!grow(&s->write, sizeof *s->write, cap) || !grow(&s->read, sizeof *s->read, cap) || !grow(&s->write_lane, 1, cap) || !grow(&s->read_lane, 1, cap))
-        return false;
-    s->cap = cap;
-    return true;
-}
-
-/* Cells of so many bytes in a row. */
-static bool refine(struct cells *s, row *r, uint8_t lg)
-{
-    const uint32_t k = ROW >> lg, from = r->at;
-    if (!make_cells(s, k))
-        return false;
-    const uint32_t to = s->n;
-    s->n += k;
-    for (uint32_t i = 0; i < k; i++) {
-        const uint32_t was = from + (i << lg >> r->lg);
-        s->write[to + i] = from ? s->write[was] : 0;
-        s->read[to + i] = from ? s->read[was] : 0;
-        s->write_lane[to + i] = from ? s->write_lane[was] : 0;
-        s->read_lane[to + i] = from ? s->read_lane[was] : 0;
-    }
-    r->at = to;
-    r->lg = lg;
-    return true;
-}
-
-static bool make_row(struct cells *s, row *r, uint32_t edges)
-{
-    uint8_t lg = UNIT_LG;
-    while (lg && edges & ((1u << lg) - 1))
-        lg = lg == UNIT_LG ? 2 : lg - 1;
-    return (r->at && lg >= r->lg) || refine(s, r, lg);
-}
-
-/* ---- what is remembered ---------------------------------------------------------------------------------------------- */
-static void mark(const near *n, bool *chunk, uint32_t time)
-{
-    enum { CHUNK = 256 };
-    if (time && time / CHUNK < n->n_chunk)
-        chunk[time / CHUNK] = true;
-}
-
-static void mark_read(const near *n, bool *chunk, uint32_t *number, uint32_t read)
-{
-    for (; read & SET; read = n->readers->of[read & ~SET].next) {
-        if (number[read & ~SET])
-            return;
-        number[read & ~SET] = 1;
-        mark(n, chunk, n->readers->of[read & ~SET].time);
-    }
-    mark(n, chunk, read);
-}
-
-static void each_cell(near *n, bool *chunk, uint32_t *number, bool renumber)
-{
-    for (uint32_t r = 0; r < n->blocks; r++) {
-        struct cells *s = n->block[r].cells;
-        for (uint32_t k = 0; s && k < s->n_row; k++)
-            for (uint32_t i = s->row[k].at; i && i < s->row[k].at + (ROW >> s->row[k].lg); i++)
-                if (!renumber)
-                    mark(n, chunk, s->write[i]), mark_read(n, chunk, number, s->read[i]);
-                else if (s->read[i] & SET)
-                    s->read[i] = SET | number[s->read[i] & ~SET];
-    }
-}
-
-/* Sets lead from newer nodes to older ones. */
-void sett__sweep(near *n)
-{
-    bool *chunk = calloc((size_t)n->n_chunk + 1, sizeof *chunk);
-    struct readers *x = n->readers;
-    uint32_t *number = calloc((size_t)x->n + 1, sizeof *number), left = 1;
-    if (chunk && number) {
-        each_cell(n, chunk, number, false);
-        for (const flight *f = n->flight; f; f = f->next)
-            for (uint32_t r = 0; r < MOST_RANKS; r++)
-                mark(n, chunk, f->time[r]);
-        for (uint32_t k = 1; k < x->n; k++) {
-            if (!number[k])
-                continue;
-            x->of[left] = x->of[k];
-            if (x->of[left].next & SET)
-                x->of[left].next = SET | number[x->of[left].next & ~SET];
-            number[k] = left++;
-        }
-        each_cell(n, chunk, number, true);
-        x->n = left;
-        x->was = 0;
-        n->live = 0;
-        for (uint32_t k = 0; k < n->n_chunk; k++) {
-            if (!chunk[k] && k + 1 < n->n_chunk)
-                free(n->chunk[k]), n->chunk[k] = NULL;
-            n->live += n->chunk[k] != NULL;
-        }
-        n->swept = n->live;
-        x->swept = left;
-    }
-    free(chunk);
-    free(number);
-}
-
-/* One more reader before `next`. 0: out of memory. */
-static uint32_t add_reader(near *n, uint32_t time, uint8_t lane, uint32_t next)
-{
-    struct readers *x = n->readers;
-    if (x->n >= x->cap) {
-        const uint32_t cap = 2 * x->cap + 256;
-        if (!grow(&x->of, sizeof *x->of, cap)) {
-            n->full = true;
-            return 0;
-        }
-        x->cap = cap;
-    }
-    x->of[x->n] = (reader){.time = time, .next = next, .lane = lane};
-    return SET | x->n++;
-}
+/* Rules of shared memory: each access against those before it that its cells know of. */
+#include "shared_cells.h"
 
 /* ---- stores of equal values --------------------------------------------------------------------------------------------- */
 /* What a lane of a store writes to byte k of its place. */
@@ -308,8 +112,8 @@ static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t
             *lane = now ? both_lanes(read_lane, *lane) : *lane;
             return x->time;
         }
-        kept = add_reader(x->n, read, read_lane, 0);
-        return kept ? add_reader(x->n, x->time, *lane, kept) : 0;
+        kept = sett__add_reader(x->n, read, read_lane, 0);
+        return kept ? sett__add_reader(x->n, x->time, *lane, kept) : 0;
     }
     if (s->was == read && s->of[s->is & ~SET].time == x->time && s->of[s->is & ~SET].lane == *lane)
         return s->is;
@@ -329,10 +133,10 @@ static uint32_t readers_with(actor *x, uint32_t read, uint8_t read_lane, uint8_t
     } else {
         while (k && !x->n->full) {
             const reader r = s->of[node[--k] & ~SET];
-            kept = r.next == kept ? node[k] : add_reader(x->n, r.time, r.lane, kept);
+            kept = r.next == kept ? node[k] : sett__add_reader(x->n, r.time, r.lane, kept);
         }
     }
-    s->is = kept ? add_reader(x->n, x->time, *lane, kept) : x->time;
+    s->is = kept ? sett__add_reader(x->n, x->time, *lane, kept) : x->time;
     s->was = was;
     return s->is;
 }
@@ -444,7 +248,7 @@ static bool touch(actor *x, struct cells *s, const span *p)
         end = sett__least((at | (ROW - 1)) + 1, p->to);
         if (at >> ROW_LG >= s->n_row)
             return true;
-        if (!make_row(s, r, at | end | p->each)) {
+        if (!sett__make_row(s, r, at | end | p->each)) {
             x->n->full = true;
             return false;
         }
@@ -508,7 +312,8 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
     const uint32_t self = sett__agent(n, OF_WARP, c->cta->rank, a->warp->index);
     actor x = {.n = n, .c = c, .w = a->warp, .of = a, .where = a->of, .self = self, .agent = copies ? sett__agent(n, OF_CP_ASYNC, c->cta->rank, a->warp->index) : self,
         .lanes = a->lanes, .op = a->op, .how = a->how, .began = n->time, .strict = c->launch->check->to.checks == SETT_CHECKS_STRICT};
-    bool fine = (x.time = sett__access_new(n, &(access){.op = a->op, .lanes = a->lanes, .agent = (uint16_t)x.agent, .how = a->how}));
+    bool fine = (x.time = sett__access_new(n, &(access){.op = a->op, .lanes = a->lanes, .agent = (uint16_t)x.agent, .how = a->how,
+        .round = sett__round_of(n, c, a->warp, a->op, __builtin_ctz(a->lanes))}));
     for (uint32_t left = a->lanes, lanes; left && fine; left &= ~lanes) {
         const bool more = w->more && left & w->more_lanes && a->insn->step != SETT__S_FORM;
         lanes = more ? left & w->more_lanes : left;

@@ -77,11 +77,40 @@ static const char *verb_of(uint8_t how)
     return how == SETT__READ ? "reads" : how == SETT__WRITE ? "writes" : "updates";
 }
 
-static void put_line(const sett__core *c, const near *n, uint32_t op, uint8_t how, uint32_t agent, uint32_t lanes, sett__sink *to)
+static void put_line(const sett__core *c, const near *n, uint32_t op, uint8_t how, uint32_t agent, uint32_t lanes, uint32_t round, sett__sink *to)
 {
     char where[160];
     sett__putf(to, "\n  %-6s %s  ", how == SETT__READ ? "read" : how == SETT__WRITE ? "write" : "atomic", sett__where(c->program, op, where, sizeof where));
     sett__put_agent(c, n, agent, lanes, to);
+    if (round && n->loop[op])
+        sett__putf(to, ", round %u of %s", round, sett__where(c->program, c->program->code[n->loop[op] - 1].op, where, sizeof where));
+}
+
+/* How far what the older one did got: who did it told of it at the first place behind it. */
+static void put_path(const actor *x, uint32_t old, const access *a, sett__sink *to, sett__finding *f)
+{
+    char where[160];
+    sett__core *c = x->c;
+    uint32_t role, rank, index;
+    sett__agent_is(x->n, a->agent, &role, &rank, &index);
+    const walker *w = role == OF_WARP ? &x->n->walker[rank * x->n->warps + index] : NULL, *self = x->w ? sett__walker(x->n, c, x->w) : NULL;
+    uint32_t first = SETT__NONE;
+    for (uint32_t k = 0; w && k < 8 && k < w->tells; k++) {
+        const uint32_t at = (w->tells - 1 - k) % 8;
+        if (w->told[at].time < old)
+            break;
+        first = w->told[at].op;
+    }
+    if (first != SETT__NONE)
+        sett__putf(to, "\n  path   %s at %s tells of the first", name_of(c, first), sett__where(c->program, first, where, sizeof where));
+    else if (w)
+        sett__put(to, "\n  path   the warp of the first has told nobody of it since");
+    if (self && self->waited) {
+        sett__putf(to, "%s the second has waited last by %s at %s", w ? ";" : "\n  path  ", name_of(c, self->waited - 1), sett__where(c->program, self->waited - 1, where, sizeof where));
+        sett__finding_site(f, self->waited - 1, sett__role_of(&c->program->given->op[self->waited - 1]));
+    }
+    if (first != SETT__NONE)
+        sett__finding_site(f, first, sett__role_of(&c->program->given->op[first]));
 }
 
 /* ---- what is missing ---------------------------------------------------------------------------------------------------- */
@@ -167,14 +196,11 @@ bool sett__tell_conflict(actor *x, uint8_t kind, uint32_t old, uint32_t old_lane
         sett__putf(&to, ", which %s at %s %s", name_of(c, a.op), sett__where(c->program, a.op, where, sizeof where), verb_of(a.how));
     }
     sett__putf(&to, ", and %s", why[kind]);
-    const walker *w = x->w ? sett__walker(x->n, c, x->w) : NULL;
     if (!alone)
-        put_line(c, x->n, x->op, x->how, x->agent, lane < WARP ? 1u << lane : x->lanes, &to);
-    put_line(c, x->n, a.op, a.how, a.agent, old_lane < WARP ? 1u << old_lane : a.lanes, &to);
-    if (w && w->waited) {
-        sett__putf(&to, "\n  path   the last wait before: %s at %s", name_of(c, w->waited - 1), sett__where(c->program, w->waited - 1, where, sizeof where));
-        sett__finding_site(&f, w->waited - 1, sett__role_of(&t->op[w->waited - 1]));
-    }
+        put_line(c, x->n, x->op, x->how, x->agent, lane < WARP ? 1u << lane : x->lanes, sett__access_at(x->n, x->time)->round, &to);
+    put_line(c, x->n, a.op, a.how, a.agent, old_lane < WARP ? 1u << old_lane : a.lanes, a.round, &to);
+    if (!alone)
+        put_path(x, old, &a, &to, &f);
     put_end(x, kind, &a, &to);
     if (alloc != SETT__NONE)
         sett__finding_site(&f, alloc, SETT_CHECK_ROLE_ALLOC);
@@ -193,8 +219,8 @@ bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const mbar *m)
     sett__finding_site(&f, s->op, sett__role_of(&t->op[s->op]));
     sett__finding_site(&f, m->op, SETT_CHECK_ROLE_INIT);
     sett__putf(&to, "%s uses the mbarrier at byte %u, and nothing orders that behind its init at %s", name_of(c, s->op), c->program->mbar_at + 8 * s->id, sett__where(c->program, m->op, where, sizeof where));
-    put_line(c, n, s->op, SETT__UPDATE, sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), s->lanes, &to);
-    put_line(c, n, m->op, SETT__WRITE, m->agent, 1u << m->lane, &to);
+    put_line(c, n, s->op, SETT__UPDATE, sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), s->lanes, 0, &to);
+    put_line(c, n, m->op, SETT__WRITE, m->agent, 1u << m->lane, 0, &to);
     sett__put(&to, s->of == c->cta ? "\n  fix    sett_sync_threads(b) behind the init" : "\n  fix    sett_fence_mbarrier_init(b) and sett_cluster_sync(b) behind the init");
     sett__report(c, &f, "%s", words);
     return true;

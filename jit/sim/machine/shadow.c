@@ -144,7 +144,7 @@ uint32_t sett__poison_read_at(sett__core *c, uint32_t op, uint32_t root, uint32_
 {
     const sett__program *p = c->program;
     sett__shadow *s = c->cta->shadow;
-    if (s->from && (root == SETT__NONE || p->root[root].space != SETT__LOCAL) && at < s->bytes && s->from[at / PIECE] != SETT__NONE)
+    if (s->from && (root == SETT__NONE || p->root[root].space == SETT__SHARED || p->root[root].space == SETT__PEERS) && at < s->bytes && s->from[at / PIECE] != SETT__NONE)
         return s->from[at / PIECE];
     if (!s->first && !(s->first = calloc((size_t)p->given->n_op + 1, sizeof *s->first)))
         return op;
