@@ -201,6 +201,17 @@ static inline void bug_ended(sett_kernel *k, sett_status s)
             bug_ended(bug_k, sett_launch(bug_k, bug_now.stream, &bug_now.err, __VA_ARGS__)); \
     } while (0)
 
+/* For kernels that overlap: compile all of them, queue one behind the other, and wait once.
+ *     sett_kernel *k[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+ *     bug_queue(k[0], &x, &m), bug_queue(k[1], &m, &y), bug_wait(); */
+#define bug_queue(k, ...) \
+    ((void)(!bug_now.code && sett_launch(k, bug_now.stream, &bug_now.err, __VA_ARGS__) && (bug_fail(BUG_FAULT, bug_now.err.text), 0)), \
+        sett_kernel_release(k))
+static inline void bug_wait(void)
+{
+    bug_ended(NULL, SETT_OK);
+}
+
 /* Says what happened, and gives the exit code. */
 static inline int bug_close(void)
 {

@@ -2,7 +2,6 @@
 /* kind: barrier-count | deadlock
  * missing: the copy brings 2 bytes an element, and 4 are expected
  * fix: sett_mbarrier_arrive_and_expect_tx(full, N * 2)
- * public: TLX #908
  * The kernel was of f32 once. More bytes are announced than come: the wait never ends, on an H200 as here. */
 #include "bug.h"
 

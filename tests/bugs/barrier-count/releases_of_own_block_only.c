@@ -2,7 +2,6 @@
 /* kind: barrier-count | deadlock
  * missing: `empty` of the leader waits for the consumers of two blocks, and those of the peer arrive at their own
  * fix: sett_mbarrier_arrive(sett_map_dsmem(empty, 0)) in every block
- * public: DeepGEMM #429
  * The leader loads for both blocks. Its counts were changed when the kernel got clusters, and the releases were not. It hangs when the ring
  * is full for the first time. */
 #include "bug.h"

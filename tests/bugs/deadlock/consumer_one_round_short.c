@@ -2,8 +2,8 @@
 /* kind: deadlock | barrier-count
  * missing: the consumer's last round: it waits for one row fewer than the producer hands over
  * fix: the same number of rounds on both sides
- * Both wait at a named barrier in each round. The consumer's loop begins at 1, "since the first row is there already". An H200 hangs
- * in the last round. */
+ * Both wait at a named barrier in each round. The consumer leaves the last row to the tail behind its loop, as it once was, and the
+ * tail is gone. An H200 hangs in the last round. */
 #include "bug.h"
 
 enum { ROWS = 4, N = 32 };
@@ -22,7 +22,7 @@ static void hand_over(sett_build *b, const void *user)
         }
     }
     sett_else (b) {
-        sett_for (b, k, bug_twin ? 0 : 1, ROWS, 1) {
+        sett_for (b, k, 0, bug_twin ? ROWS : ROWS - 1, 1) {
             sett_barrier(b, 1, 64); /* @2 barrier */
             sett_set(Y, sett_at(S, sett_sub(N - 1, lane), k), k, lane);
         }

@@ -2,7 +2,6 @@
 /* kind: deadlock | barrier-count
  * missing: block 1 expects the bytes of a tile that the mask sends to block 0 alone
  * fix: a mask of both blocks, 3
- * public: DeepGEMM #429
  * The mask was made for a cluster of one. Block 0 goes on, block 1 waits for ever, and with it block 0 at the cluster's barrier. */
 #include "bug.h"
 

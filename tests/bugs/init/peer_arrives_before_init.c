@@ -2,7 +2,6 @@
 /* kind: init
  * missing: a peer arrives at an mbarrier that this block may not have made yet; sett_sync_threads is of the own block
  * fix: sett_cluster_sync(b) behind the inits
- * public: humming #56
  * Blocks make their mbarriers, meet as blocks, and arrive at each other's. A block that begins late has its peer's arrival before its init,
  * and waits for ever. */
 #include "bug.h"

@@ -2,7 +2,7 @@
 /* kind: lifetime
  * missing: a block may end while its peer still reads its shared memory
  * fix: sett_cluster_sync(b) at the end of the kernel
- * public: sglang #32954
+ * public: Triton #11731
  * Each block reads a row of the other one's shared memory and ends. The one that is faster takes its memory away. On an H200 this is an
  * illegal access (Xid 13) in one of many launches. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: lifetime
  * missing: a producer whose copies go to the peer ends while the peer still releases stages to it
  * fix: sett_producer_tail(put) behind the loop
- * public: humming #56
  * sett refuses it when the body has ended: in a cluster a producer that acquires has a tail, or a barrier of the cluster behind it. By hand
  * it is an arrival at shared memory of a block that is gone. */
 #include "bug.h"

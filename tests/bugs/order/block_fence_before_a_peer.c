@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kind: order
- * missing: scope of the fence: the arrival at the peer's mbarrier is relaxed, and the fence before it is of the block
- * fix: sett_fence_acq_rel_cluster(b)
+ * missing: release at the cluster's scope: the arrival at the peer's mbarrier is relaxed, and the fence before it is of the block
+ * fix: sett_mbarrier_arrive without .relaxed
  * A thread stores into the peer, has a fence, and arrives there by the cheap form. The fence is the block's, so that the peer is
  * promised nothing. An H200 gives right numbers on most days. */
 #include "bug.h"
@@ -23,11 +23,8 @@ static void give(sett_build *b, const void *user)
     }
     sett_cluster_sync(b);
     sett_set(sett_map_dsmem(S, peer), sett_mul(sett_at(X, rank, t), 3), t); /* @1 write */
-    if (bug_twin)
-        sett_fence_acq_rel_cluster(b);
-    else
-        sett_fence_acq_rel_cta(b); /* @fence */
-    sett_mbarrier_arrive(sett_map_dsmem(bar, peer), .relaxed = true); /* @arrive */
+    sett_fence_acq_rel_cta(b); /* @fence */
+    sett_mbarrier_arrive(sett_map_dsmem(bar, peer), .relaxed = !bug_twin); /* @arrive */
     sett_mbarrier_wait(bar, 0, .cluster = true);
     sett_set(Y, sett_at(S, sett_sub(N - 1, t)), rank, t); /* @2 read */
     sett_cluster_sync(b);

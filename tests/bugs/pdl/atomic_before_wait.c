@@ -43,8 +43,10 @@ int main(int argc, char **argv)
 {
     bug_open(argc, argv);
     sett_buf count = bug_full(100, SETT_I32, 1), x = bug_in(SETT_F32, TILES, N), y = bug_out(SETT_F32, TILES, N);
-    bug_launch(first, &count);
-    bug_launch(second, &count, &x, &y);
+    sett_kernel *k[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+    bug_queue(k[0], &count);
+    bug_queue(k[1], &count, &x, &y);
+    bug_wait();
     for (int i = 0; i < TILES * N; i++)
         bug_expect(&y, i, 2 * bug_get(&x, i));
     return bug_close();

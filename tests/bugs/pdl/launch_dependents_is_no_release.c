@@ -41,8 +41,10 @@ int main(int argc, char **argv)
 {
     bug_open(argc, argv);
     sett_buf x = bug_in(SETT_F32, BLOCKS, N), m = bug_full(0, SETT_F32, BLOCKS, N), y = bug_out(SETT_F32, N);
-    bug_launch(first, &x, &m);
-    bug_launch(second, &m, &y);
+    sett_kernel *both[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+    bug_queue(both[0], &x, &m);
+    bug_queue(both[1], &m, &y);
+    bug_wait();
     for (int i = 0; i < N; i++) {
         double sum = 0;
         for (int k = 0; k < BLOCKS; k++)

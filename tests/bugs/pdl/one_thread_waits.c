@@ -35,8 +35,10 @@ int main(int argc, char **argv)
 {
     bug_open(argc, argv);
     sett_buf x = bug_in(SETT_F32, N), m = bug_full(0, SETT_F32, N), y = bug_out(SETT_F32, N);
-    bug_launch(first, &x, &m);
-    bug_launch(second, &m, &y);
+    sett_kernel *k[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+    bug_queue(k[0], &x, &m);
+    bug_queue(k[1], &m, &y);
+    bug_wait();
     for (int i = 0; i < N; i++)
         bug_expect(&y, i, 3 * bug_get(&x, i) + 3);
     return bug_close();

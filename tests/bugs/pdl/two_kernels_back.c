@@ -48,9 +48,11 @@ int main(int argc, char **argv)
 {
     bug_open(argc, argv);
     sett_buf x = bug_in(SETT_F32, N), p = bug_full(0, SETT_F32, N), q = bug_full(0, SETT_F32, N), y = bug_out(SETT_F32, N);
-    bug_launch(a, &x, &p);
-    bug_launch(between, &x, &q);
-    bug_launch(c, &p, &q, &y);
+    sett_kernel *k[] = {bug_compile(a, NULL), bug_compile(between, NULL), bug_compile(c, NULL)};
+    bug_queue(k[0], &x, &p);
+    bug_queue(k[1], &x, &q);
+    bug_queue(k[2], &p, &q, &y);
+    bug_wait();
     for (int i = 0; i < N; i++)
         bug_expect(&y, i, bug_get(&x, N - 1 - i) + 1 + 3 * bug_get(&x, i));
     return bug_close();

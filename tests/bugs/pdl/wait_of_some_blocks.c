@@ -40,8 +40,10 @@ int main(int argc, char **argv)
 {
     bug_open(argc, argv);
     sett_buf x = bug_in(SETT_F32, BLOCKS, N), m = bug_full(0, SETT_F32, BLOCKS, N), y = bug_out(SETT_F32, BLOCKS, N);
-    bug_launch(first, &x, &m);
-    bug_launch(second, &m, &y);
+    sett_kernel *k[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+    bug_queue(k[0], &x, &m);
+    bug_queue(k[1], &m, &y);
+    bug_wait();
     for (int i = 0; i < BLOCKS * N; i++)
         bug_expect(&y, i, 2 * bug_get(&x, i) + (i < N ? 2 * bug_get(&x, (BLOCKS - 1) * N + i) : 0));
     return bug_close();

@@ -39,8 +39,10 @@ int main(int argc, char **argv)
     double was[BLOCKS * N];
     for (int i = 0; i < BLOCKS * N; i++)
         was[i] = bug_get(&w, i);
-    bug_launch(first, &w, &y);
-    bug_launch(second, &w, &z);
+    sett_kernel *k[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+    bug_queue(k[0], &w, &y);
+    bug_queue(k[1], &w, &z);
+    bug_wait();
     for (int i = 0; i < BLOCKS * N; i++) {
         bug_expect(&y, i, -was[i]);
         bug_expect(&z, i, 5);

@@ -2,7 +2,6 @@
 /* kind: proxy-fence
  * missing: stmatrix writes by the generic proxy
  * fix: sett_fence_view_async_shared(b) behind stmatrix, in front of the barrier
- * public: Triton #10537
  * The epilogue of a product in a warp: fragments go to shared memory by stmatrix, and from there by TMA. */
 #include "bug.h"
 

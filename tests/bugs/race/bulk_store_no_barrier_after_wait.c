@@ -2,7 +2,6 @@
 /* kind: race
  * missing: warp 0 knows that the store has read, and the other warps do not
  * fix: sett_sync_threads(b) between the wait of warp 0 and the writes of all
- * public: FastVideo #735
  * The epilogue's usual shape: one warp stores and waits, all threads write. Without the barrier only warp 0's own writes are behind its
  * wait. Three quarters of a tile may be torn; an H200 shows it when warp 0 is held up by the store. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: race
  * missing: of a ring of three stages three stores may be pending when the first of them is written again
  * fix: sett_tma_store_wait_read(b, STAGES - 1)
- * public: DeepEP #657
  * In front of the writes of round k, the store of round k - STAGES must have read. STAGES - 1 newer ones may be under way; the wait lets
  * STAGES be. It holds while the copy engine is less than a ring behind. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: race
  * missing: groups of cp.async are a thread's own: the wait of warp 0 says nothing about copies of warps 1 to 3
  * fix: sett_cp_async_wait_all in every thread that copied, in front of the barrier
- * public: TransformerEngine #3417
  * All threads copy, "one warp waits for the block", and a barrier follows. The barrier does not carry what nobody has waited for. An
  * H200 gives right numbers, since warp 0's copies are as slow as the others'. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: race
  * missing: the group of tile k is still pending when tile k is read
  * fix: sett_cp_async_wait_group(b, STAGES - 2)
- * public: DeepEP #657
  * A ring of cp.async stages with one group a tile. STAGES - 1 groups are sent before the loop, so at most STAGES - 2 may be pending when a
  * tile is read; the loop waits for one less. An H200 gives right numbers as long as copies are faster than a round. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: race
  * missing: a peer's sum is read before the peer has written it
  * fix: sett_cluster_sync(b) between the writes to peers and the reads
- * public: Triton #11731
  * Each block of a cluster writes its sum to both blocks, and reads both. The block's own barrier stands where the cluster's should: it
  * orders the threads of one block. An H200 gives right numbers as long as the blocks run in step. */
 #include "bug.h"

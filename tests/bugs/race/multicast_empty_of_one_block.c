@@ -2,7 +2,6 @@
 /* kind: race
  * missing: the stage of the peer, which the multicast also writes, was not released by the peer's consumers
  * fix: the peer's consumers arrive at this block's `empty` too, whose count is then that of both blocks
- * public: Triton #10656
  * Block 0 loads each tile for both blocks of the cluster. Its `empty` counts its own consumers: a tile lands in block 1 while that block
  * still reads the tile before. Block 1 tells its own `empty`, at which nobody waits. */
 #include "bug.h"

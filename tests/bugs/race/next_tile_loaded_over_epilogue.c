@@ -2,7 +2,6 @@
 /* kind: race
  * missing: the epilogue's buffer lies over the last stage, which was released before the epilogue used it
  * fix: release the stage behind the epilogue
- * public: sglang #37287
  * A persistent kernel: sums of a tile are turned around in shared memory that the ring has given up "because the tile is done". The producer
  * is a tile ahead by then, and loads the next tile's first rows there. */
 #include "bug.h"

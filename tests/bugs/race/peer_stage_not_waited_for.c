@@ -2,7 +2,6 @@
 /* kind: race
  * missing: a block waits for its own tile and then reads the peer's, which may not be there
  * fix: sett_cluster_sync(b) behind the waits, in front of the reads of peers
- * public: Triton #11731
  * Each block of a cluster loads a half of the rows, and reads the other half in its peer. Its own mbarrier says nothing about the peer's
  * copy. Both were issued at about the same time, so an H200 is mostly right. */
 #include "bug.h"

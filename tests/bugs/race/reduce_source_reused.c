@@ -2,6 +2,7 @@
 /* kind: race
  * missing: the reduction by TMA reads its source in the background, as a store does
  * fix: sett_tma_store_wait_read(b, 0) by the warp that issued it, and a barrier, in front of the next partial sums
+ * public: FastVideo #735
  * Partial gradients of tile after tile are added to global memory by sett_tma_reduce. That it returns is taken for "it has added". */
 #include "bug.h"
 

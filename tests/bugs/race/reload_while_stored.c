@@ -2,7 +2,6 @@
 /* kind: race
  * missing: the bulk store of tile k still reads the buffer that the load of tile k + 1 writes
  * fix: sett_tma_store_wait_read(b, 0) in front of the next load
- * public: TileOPs #1550
  * One warp copies tiles through shared memory, in place of a memcpy: load, wait, store, next. Load and store are of one proxy and of one
  * thread, and for all that not in order: both go on by themselves. */
 #include "bug.h"

@@ -2,7 +2,6 @@
 /* kind: race
  * missing: a group passes its turn on when it has issued its store, which still reads the buffer that the next group writes
  * fix: sett_tma_store_wait_read(b, 0) in front of sett_order_arrive
- * public: FastVideo #735
  * Two warps share one buffer for their results and take turns at it (ping-pong). The turn covers the writes and the issue of the bulk store;
  * the store goes on by itself. */
 #include "bug.h"

@@ -23,7 +23,7 @@ static void compact(sett_build *b, const void *user)
         sett_atomic_add(C, 1, 0); /* @1 atomic */
     sett_sync_threads(b);
     sett_if (b, sett_eq(t, 0))
-        sett_set(Y, sett_at(C, 0), 0); /* @use */
+        sett_set(Y, sett_at(C, 0), 0); /* @1 read */
 }
 
 int main(int argc, char **argv)
