@@ -77,15 +77,15 @@ static bool is_known(const near *n, const clocks *k, uint32_t rank, uint32_t war
 static bool ends(near *n, sett__core *c, const sett__sync *s)
 {
     mbar *m = &n->block[s->of->rank].mbar[s->id];
-    if (!m->coming && !(m->coming = sett__clocks_new(n, NULL)))
+    if (!m->coming[0] && !(m->coming[0] = sett__clocks_new(n, NULL)))
         return false;
     for (uint32_t w = 0; w < n->warps; w++) {
         uint32_t *wait = wait_of(n, s, w);
-        if (*wait && !is_known(n, m->coming, s->of->rank, w, *wait))
+        if (*wait && !is_known(n, m->coming[0], s->of->rank, w, *wait) && (!m->coming[1] || !is_known(n, m->coming[1], s->of->rank, w, *wait)))
             by_chance(c, n->walker[s->of->rank * n->warps + w].waited ? n->walker[s->of->rank * n->warps + w].waited - 1 : s->op);
         *wait = 0;
     }
-    m->end = end_phase(n, m->coming, sett__agent(n, OF_PHASE, s->of->rank, s->id));
+    m->end = end_phase(n, m->coming[0], sett__agent(n, OF_PHASE, s->of->rank, s->id));
     return true;
 }
 
