@@ -53,7 +53,7 @@ static bool accesses(sett__core *c, const sett__accesses *a)
 static bool sync(sett__core *c, const sett__sync *s)
 {
     near *n = sett__near(c);
-    const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__near_sync(c, n, s));
+    const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__proof_sync(c, n, s) && sett__near_sync(c, n, s));
     sett__global *g = global(c);
     return fine && g ? sett__global_sync(c, n, g, s) : sett__no_memory(c, s->warp, s->op);
 }

@@ -81,5 +81,5 @@ void sett__report(sett__core *c, const sett__finding *f, const char *format, ...
     if (to.len < sizeof text)
         vsnprintf(text + to.len, sizeof text - to.len, format, ap);
     va_end(ap);
-    check->found += sett__finding_tell(&check->to, &is);
+    check->found += sett__finding_tell(&check->to, &is) && is.level != SETT_CHECK_COST;
 }
