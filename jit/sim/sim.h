@@ -21,17 +21,16 @@ typedef struct sett__async {
 } sett__async;
 bool sett__async_parse(sett__async *, const char *); /* policy.c: "eager", "lazy", "random:7"; false: none of these */
 struct sett__allocations;
-/* What a launch in which nothing was found has proved: nothing but itself; that nothing is found in any order; for any contents of memory too. */
-enum sett__proof_of { SETT__PROVED_NOTHING, SETT__PROVED_ORDERS, SETT__PROVED_DATA };
 /* A launch that is checked: who is told of what is found, and what the checker knows. */
 typedef struct sett__checked {
     sett__listener to;
     uint64_t found;   /* findings, not counted by lines */
+    bool any;         /* errors, or findings that were told: those too that are suppressed */
     struct sett__costs *costs;     /* what accesses cost: jit/sim/check/costs.c; NULL: nothing yet */
     struct sett__checker *checker; /* of jit/sim/check; NULL: none yet */
     struct sett__before *before, *after; /* check/before.c: the launch before, whose end this one need not wait for; this one, for the next. NULL: none */
-    uint8_t proof;    /* sett__proof_of */
-    uint32_t because; /* the operation of the given tape that stands in the way of the next; SETT__NONE: a finding, or none does */
+    sett_check_proof proof;
+    sett_check_site because; /* of what stands in the way of the next proof; line 0: a finding, or nothing does */
 } sett__checked;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];

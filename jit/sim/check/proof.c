@@ -18,8 +18,13 @@ bool sett__proof_begin(sett__program *p)
 void sett__proof_end(const sett__program *p, sett__checked *k)
 {
     const uint32_t chance = k->checker ? k->checker->by_chance : 0;
-    k->because = k->found ? SETT__NONE : p->by_order != SETT__NONE ? p->by_order : chance ? chance - 1 : p->by_data;
-    k->proof = k->found || p->by_order != SETT__NONE || chance ? SETT__PROVED_NOTHING : p->by_data != SETT__NONE ? SETT__PROVED_ORDERS : SETT__PROVED_DATA;
+    const uint32_t order = p->by_order != SETT__NONE ? p->by_order : chance ? chance - 1 : SETT__NONE;
+    const uint32_t because = order != SETT__NONE ? order : p->by_data;
+    if (k->any)
+        return;
+    k->proof = order != SETT__NONE ? SETT_PROVED_NOTHING : p->by_data != SETT__NONE ? SETT_PROVED_ORDERS : SETT_PROVED_DATA;
+    if (because != SETT__NONE)
+        k->because = sett__site_at(p->given, because, sett__role_of(&p->given->op[because])), k->because.function = "";
 }
 
 static void by_chance(sett__core *c, uint32_t op)
