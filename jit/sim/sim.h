@@ -31,6 +31,7 @@ typedef struct sett__checked {
     struct sett__before *before, *after; /* check/before.c: the launch before, whose end this one need not wait for; this one, for the next. NULL: none */
     sett_check_proof proof;
     sett_check_site because; /* of what stands in the way of the next proof; line 0: a finding, or nothing does */
+    struct sett__before *maps; /* launches that wrote tensor maps */
 } sett__checked;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];

@@ -116,7 +116,7 @@ static int json_list(out *o, const sett__kept *first, bool suppressed)
 {
     int many = 0;
     for (const sett__kept *k = first; k; k = k->next)
-        if (!k->reason == !suppressed) {
+        if (!k->reason == !suppressed && !k->stale) {
             put(o, many++ ? ",\n" : "\n");
             json_finding(o, &k->is, k->reason);
         }
@@ -201,10 +201,13 @@ static void sarif(out *o, const sett__kept *first, uint64_t lost)
         put(o, "}");
     }
     put(o, "]}},\"results\":[");
-    for (const sett__kept *k = first; k; k = k->next) {
-        put(o, k == first ? "\n" : ",\n");
-        sarif_finding(o, &k->is, k->reason);
-    }
+    const char *between = "\n";
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->stale) {
+            put(o, between);
+            sarif_finding(o, &k->is, k->reason);
+            between = ",\n";
+        }
     put(o, "]");
     if (lost) {
         put(o, ",\"properties\":{\"lost\":");
