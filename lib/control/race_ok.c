@@ -7,7 +7,8 @@ bool sett_race_ok_begin(sett_site site, sett_build *b, const char *why)
 {
     enum { MOST = 300 };
     static const char func[] = "sett_race_ok";
-    if (!sett__in_kernel(b, site, func))
+    b = sett__given(b, site, func);
+    if (!sett__in_kernel(b, site, func) || b->error.status)
         return false;
     if (b->race_ok)
         sett__fail(b, site, func, SETT_E_REGION, "it is inside another one, of line %d, or that one was left by break", b->race_ok_at.line);
@@ -25,7 +26,8 @@ bool sett_race_ok_begin(sett_site site, sett_build *b, const char *why)
 
 bool sett_race_ok_end(sett_build *b)
 {
-    if (b && b->open)
+    b = sett__given(b, (sett_site){.file = NULL}, "sett_race_ok");
+    if (b)
         b->race_ok = NULL;
     return false;
 }
