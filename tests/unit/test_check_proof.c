@@ -48,8 +48,9 @@ static void count(sett_build *b, const args *a)
 }
 static void sum(sett_build *b, const args *a)
 {
-    (void)b;
     HERE, sett_atomic_add(a->s, sett_at(a->X, a->t), 0);
+    sett_sync_threads(b);
+    sett_set(a->Y, sett_at(a->s, 0), a->t);
 }
 
 /* One warp fills, the other reads, in turns: each arrival is ordered behind the end of the phase before. */
