@@ -187,9 +187,15 @@ void sett__attention_ticket(sett_build *, const attention_parts *, sett_tensor *
 void sett__attention_produce(sett_build *, const attention_parts *);
 /* The next work as n values, to the warps that wait for it; NULL: there is none. */
 void sett__attention_tell(sett_build *, const attention_parts *, sett_pipeline_state *, sett_val *const *work, int n);
-/* The work of a stage that has come; false, of the kernel: there is none. And the same once more, before the stage is released. */
-sett_val *sett__attention_told(const attention_parts *, const sett_pipeline_state *, sett_val **work, int n);
-void sett__attention_told_again(const attention_parts *, const sett_pipeline_state *, sett_val **work, int n);
+/* Where a warp stands among the works of its block. */
+typedef struct attention_units {
+    sett_tensor *more; /* are there any? At first 1 */
+    sett_pipeline_state *get;
+} attention_units;
+/* A warp takes the works of its block one after another: records a loop that reads n values of each and does what `one` records. early: the stage is
+ * released before that; otherwise behind it, and sett__attention_told reads the values again, so that they take no registers meanwhile. */
+void sett__attention_each(sett_build *, const attention_parts *, const attention_units *, sett_val **work, int n, bool early, void (*one)(sett_build *, void *user), void *user);
+void sett__attention_told(const attention_parts *, const sett_pipeline_state *, sett_val **work, int n);
 /* Zeros for keys of V, (columns,keys), behind the request's last, of which `left` are left, as what lies there may be NaN; by so many threads
  * that meet at a barrier then, NULL: of a warp. */
 void sett__attention_clear(sett_build *, const attention_parts *, sett_tensor *v, int columns, sett_val *left, sett_val *thread, int threads, sett_val *barrier);

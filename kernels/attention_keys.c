@@ -371,17 +371,32 @@ void sett__attention_tell(sett_build *b, const attention_parts *t, sett_pipeline
     sett_pipeline_advance(put);
 }
 
-void sett__attention_told_again(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
+void sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
 {
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
     for (int i = 0; i < n; i++)
         work[i] = sett_make_warp_uniform(sett_at(slot, i));
 }
 
-sett_val *sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
+static void release(sett_pipeline_state *get)
 {
-    sett__attention_told_again(t, get, work, n);
-    return sett_ne(sett_make_warp_uniform(sett_at(sett_slice(t->slots, ALL, sett_pipeline_stage(get)), n)), 0);
+    sett_consumer_release(get), sett_pipeline_advance(get);
+}
+
+void sett__attention_each(sett_build *b, const attention_parts *t, const attention_units *units, sett_val **work, int n, bool early, void (*one)(sett_build *, void *user), void *user)
+{
+    sett_while (b, sett_ne(sett_at(units->more, 0), 0)) {
+        sett_consumer_wait(units->get);
+        sett__attention_told(t, units->get, work, n);
+        sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(sett_slice(t->slots, ALL, sett_pipeline_stage(units->get)), n)), 0);
+        if (early)
+            release(units->get);
+        sett_set(units->more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work)
+            one(b, user);
+        if (!early)
+            release(units->get);
+    }
 }
 
 static void load_query(sett_build *b, const attention_parts *t, const attention_work *w, sett_pipeline_state *put)

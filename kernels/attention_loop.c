@@ -5,8 +5,8 @@
 
 typedef struct flash {
     const attention_parts *t;
-    const attention_work *w;
-    attention_scores *scores;
+    attention_work w;
+    attention_scores scores;
     sett_val *group;
     sett_tiled_mma *qk, *pv;
     sett_thr_mma *qk_mine, *pv_mine;
@@ -52,7 +52,7 @@ static void release(sett_pipeline_state *s)
 
 static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edge, sett_val **fade)
 {
-    return sett__attention_softmax(f->scores, f->max, f->sum, sett__attention_score(b, f->scores, sett_load(f->s), tile, edge), weight_exponent(f->t->o), fade);
+    return sett__attention_softmax(&f->scores, f->max, f->sum, sett__attention_score(b, &f->scores, sett_load(f->s), tile, edge), weight_exponent(f->t->o), fade);
 }
 
 /* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
@@ -99,13 +99,13 @@ static void clear_tail(sett_build *b, const flash *f, sett_val *tile)
 {
     const attention_parts *t = f->t;
     if (!is_f8(t->o)) /* of which the warps that turn V have made zeros */
-        sett__attention_clear(b, t, sett_slice(t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), t->v.columns, sett_sub(f->w->keys, sett_mul(tile, t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
+        sett__attention_clear(b, t, sett_slice(t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), t->v.columns, sett_sub(f->w.keys, sett_mul(tile, t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
 }
 
 /* All tiles of a work that has some. */
 static void loop(sett_build *b, const flash *f)
 {
-    const attention_work *w = f->w;
+    const attention_work *w = &f->w;
     sett_val *fade, *last = sett_sub(w->to, 1);
     sett_consumer_wait(f->keys);
     begin_scores(b, f);
@@ -130,7 +130,7 @@ static void loop(sett_build *b, const flash *f)
 /* A group that has no rows does what others wait for. Behind each wait it comes together, so that no warp is left behind. */
 static void skip(sett_build *b, const flash *f)
 {
-    const attention_work *w = f->w;
+    const attention_work *w = &f->w;
     const sett_arg barrier = SETT_A(sett_add(f->group, BARRIER_GROUP));
     sett_pipeline_state *const of[] = {f->keys, f->values};
     sett_consumer_wait(f->query);
@@ -169,13 +169,13 @@ static void make(sett_build *b, flash *f)
     f->work = sett_pipeline_consumer_state(f->t->work), f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
 }
 
-static void work_on(sett_build *b, const flash *f)
+static void work_on(sett_build *b, flash *f)
 {
     const attention_parts *t = f->t;
-    sett__attention_scores_begin(b, f->scores);
-    sett__attention_begin(b, f->scores, f->o, f->max, f->sum);
+    sett__attention_scores_begin(b, &f->scores);
+    sett__attention_begin(b, &f->scores, f->o, f->max, f->sum);
     sett_consumer_wait(f->query);
-    sett_if (b, sett_gt(f->w->to, f->w->from))
+    sett_if (b, sett_gt(f->w.to, f->w.from))
         loop(b, f);
     sett_else (b)
         if (t->own_out) {
@@ -183,40 +183,37 @@ static void work_on(sett_build *b, const flash *f)
             release(f->query);
         }
     attention_work again; /* it takes no registers in the loop */
-    sett__attention_told_again(t, f->work, (sett_val **)&again, ATTENTION_WORK_INTS);
-    const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = f->scores};
+    sett__attention_told(t, f->work, (sett_val **)&again, ATTENTION_WORK_INTS);
+    const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = &f->scores};
     sett__attention_store(b, t, &again, &r, f->group);
     if (!t->own_out)
         release(f->query);
 }
 
+/* A tile of queries, of which a group has its own 64, or none. */
+static void consume(sett_build *b, void *user)
+{
+    flash *f = user;
+    if (groups_of(f->t->o) == 1) {
+        work_on(b, f);
+        return;
+    }
+    sett_if (b, sett_eq(sett__attention_left(f->t, &f->w, sett_add(f->w.row, sett_mul(f->group, GROUP_ROWS))), 0))
+        skip(b, f);
+    sett_else (b)
+        work_on(b, f);
+}
+
 void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *group)
 {
-    attention_work w;
-    attention_scores scores = {.b = b, .t = t, .w = &w, .heads = t->o->group ? &t->packed : NULL};
-    flash f = {.t = t, .w = &w, .scores = &scores, .group = group};
+    flash f = {.t = t, .scores = {.b = b, .t = t, .w = &f.w, .heads = t->o->group ? &t->packed : NULL}, .group = group};
     make(b, &f);
-    sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
-    scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
-    scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
+    sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys);
+    f.scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
+    f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
     if (takes_turns(t))
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_consumer_wait(f.work);
-        sett_val *is_work = sett__attention_told(t, f.work, (sett_val **)&w, ATTENTION_WORK_INTS);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            if (groups_of(t->o) == 1)
-                work_on(b, &f);
-            else {
-                sett_if (b, sett_eq(sett__attention_left(t, &w, sett_add(w.row, sett_mul(group, GROUP_ROWS))), 0))
-                    skip(b, &f);
-                sett_else (b)
-                    work_on(b, &f);
-            }
-        }
-        release(f.work);
-    }
+    sett__attention_each(b, t, &(attention_units){sett_var(b, SETT_I32, 1), f.work}, (sett_val **)&f.w, ATTENTION_WORK_INTS, false, consume, &f);
     sett_tma_store_wait_read(b, 0);
 }
