@@ -107,6 +107,19 @@ static inline int groups_of(const sett_attention_options *o)
     return o->tuning.rows / GROUP_ROWS;
 }
 
+/* Does a thread that loads divide by .page? That takes registers. */
+static inline bool divides(const sett_attention_options *o)
+{
+    return o->page & (o->page - 1);
+}
+
+/* Has V a warp of its own that loads it? Where a tile has some boxes one thread is too slow for those of K and V. Such threads take registers that
+ * others do not need: not beside three groups, nor beside those that have many sums or an exact tanh. */
+static inline bool loads_apart(const sett_attention_options *o)
+{
+    return by_tma(o) && !is_f8(o) && o->page % o->tuning.keys && !divides(o) && groups_of(o) < 3 && o->dv < 256 && !(o->exact && o->softcap);
+}
+
 /* ---- attention.c ---- */
 /* (rows,d,heads,batch) of an argument (batch,heads,rows,d); without batch (NULL) (rows,d,heads) of (heads,rows,d). wide: threads reach what lies
  * 2^31 elements away. */
@@ -185,6 +198,8 @@ static inline sett_val *attention_once(sett_build *b, const attention_parts *t)
 void sett__attention_ticket(sett_build *, const attention_parts *, sett_tensor *counters, sett_val *which, sett_tensor *to);
 /* What the thread does that loads, or the warp. */
 void sett__attention_produce(sett_build *, const attention_parts *);
+/* What the warp does that loads V, where there is one. */
+void sett__attention_produce_values(sett_build *, const attention_parts *);
 /* The next work as n values, to the warps that wait for it; NULL: there is none. */
 void sett__attention_tell(sett_build *, const attention_parts *, sett_pipeline_state *, sett_val *const *work, int n);
 /* Where a warp stands among the works of its block. */

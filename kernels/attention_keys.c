@@ -416,7 +416,7 @@ static void load_query(sett_build *b, const attention_parts *t, const attention_
 /* The first K comes before Q, whose place may be taken for longer. The tile with the last keys comes first. */
 void sett__attention_produce(sett_build *b, const attention_parts *t)
 {
-    sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
+    sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = loads_apart(t->o) ? NULL : sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
     const walk x = begin_walk(b, t);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -435,7 +435,8 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
                 sett__attention_load(b, t, (const attention_operand *const[]){&t->k}, 1, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
                     load_query(b, t, &w, query);
-                sett__attention_load(b, t, (const attention_operand *const[]){&t->v}, 1, &w, tile, values);
+                if (values)
+                    sett__attention_load(b, t, (const attention_operand *const[]){&t->v}, 1, &w, tile, values);
             }
             sett_if (b, sett_le(w.to, w.from)) /* as O may come to where Q is */
                 load_query(b, t, &w, query);
@@ -444,4 +445,31 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
             end_list(b, t, &x, more);
     }
     sett__attention_tell(b, t, work, NULL, ATTENTION_WORK_INTS);
+}
+
+typedef struct value_loader {
+    const attention_parts *t;
+    attention_work w;
+    sett_pipeline_state *put;
+} value_loader;
+
+static void load_values(sett_build *b, void *user)
+{
+    value_loader *f = user;
+    const attention_parts *t = f->t;
+    sett_if (b, sett_elect_one(b)) {
+        f->w.shared = sett__attention_shared(b, t, f->w.head);
+        sett_for (b, i, 0, sett_sub(f->w.to, f->w.from), 1) {
+            sett_val *tile = sett_sub(sett_sub(f->w.to, 1), i);
+            t->source->look(t, &f->w, tile);
+            sett__attention_load(b, t, (const attention_operand *const[]){&t->v}, 1, &f->w, tile, f->put);
+        }
+    }
+}
+
+void sett__attention_produce_values(sett_build *b, const attention_parts *t)
+{
+    const attention_units units = {sett_var(b, SETT_I32, 1), sett_pipeline_consumer_state(t->work)};
+    value_loader f = {.t = t, .put = sett_pipeline_producer_state(t->v.pipe)};
+    sett__attention_each(b, t, &units, (sett_val **)&f.w, ATTENTION_WORK_INTS, false, load_values, &f);
 }
