@@ -162,6 +162,20 @@ sett_val *sett__attention_shared(sett_build *b, const attention_parts *t, sett_v
     return sett_value(b, sett_divmod(head, sett_make_fast_divmod(b, t->group)).quotient);
 }
 
+sett_val *sett__attention_pair(const attention_parts *t, sett_val *rows)
+{
+    return has_pairs(t->o) ? sett_and(sett_le(sett_mul(rows, t->o->group), GROUP_ROWS), sett_eq(sett_mod(t->HK, 2), 0)) : NULL;
+}
+
+void sett__attention_own_work(const attention_parts *t, attention_work *w, sett_val *group)
+{
+    sett_val *pair = sett__attention_pair(t, w->rows), *second = pair ? sett_where(pair, group, 0) : NULL;
+    if (!pair)
+        return;
+    w->head = sett_add(w->head, sett_mul(second, t->o->group));
+    w->row = sett_sub(w->row, sett_mul(second, GROUP_ROWS));
+}
+
 sett_val *sett__attention_left(const attention_parts *t, const attention_work *w, sett_val *row)
 {
     return sett_max(sett_sub(sett_mul(w->rows, heads_of(t->o)), row), 0);
@@ -247,11 +261,11 @@ static attention_operand turned(sett_build *b, const attention_parts *t)
 static void boxes(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 {
     const sett_attention_options *o = t->o;
-    const int rows = o->tuning.rows, panel = sett__attention_panel(o);
+    const int rows = o->tuning.rows, box = query_box(o), panel = sett__attention_panel(o);
     sett_layout *of_out = sett_smem_layout(b, o->out, SETT_K_MAJOR, rows, o->dv);
     t->own_out = has_own_out(o);
     t->out = t->own_out ? sett_make_smem_tensor(b, o->out, of_out, 1024) : sett_smem_alias(t->q, o->out, of_out);
-    t->tq = sett_make_tma(x[0], .smem = t->q, .tile = T(rows, o->d));
+    t->tq = sett_make_tma(x[0], .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, o->d), .tile = T(box, o->d));
     t->to = sett_make_tma(x[3], .layout = sett_smem_layout(b, o->out, SETT_K_MAJOR, GROUP_ROWS, panel), .tile = T(GROUP_ROWS, panel));
 }
 

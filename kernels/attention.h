@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of attention share. A block stays, and takes tile after tile: some queries of one head. Its last warp group loads
- * (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it attention_store.c's. With
- * .arch 80 its last warp loads, by cp.async, and the others have 16 rows each (attention_warp.c, attention_mma.c). */
+/* What the files of attention share. A block stays, and takes tile after tile: some queries of one head, or of two. Its last warp
+ * group loads (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it
+ * attention_store.c's. With .arch 80 its last warp loads, by cp.async, and the others have 16 rows each (attention_warp.c, attention_mma.c). */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 #include "kernels.h"
@@ -120,6 +120,19 @@ static inline bool loads_apart(const sett_attention_options *o)
     return by_tma(o) && !is_f8(o) && o->page % o->tuning.keys && !divides(o) && groups_of(o) < 3 && o->dv < 256 && !(o->exact && o->softcap);
 }
 
+/* Are there pairs? A tile of at most 64 rows is of one warp group, which then waits for its own product, softmax and product. Of a request that has no
+ * more, groups take a head of K and V each, and stages are in turn of the first head and of the second. */
+static inline bool has_pairs(const sett_attention_options *o)
+{
+    return loads_apart(o) && o->group && groups_of(o) == 2;
+}
+
+/* Rows of Q that a box loads. */
+static inline int query_box(const sett_attention_options *o)
+{
+    return has_pairs(o) ? GROUP_ROWS : o->tuning.rows;
+}
+
 /* ---- attention.c ---- */
 /* (rows,d,heads,batch) of an argument (batch,heads,rows,d); without batch (NULL) (rows,d,heads) of (heads,rows,d). wide: threads reach what lies
  * 2^31 elements away. */
@@ -132,6 +145,10 @@ sett_pipeline *sett__attention_pipe(sett_build *, const sett_attention_options *
 sett_tensor *sett__attention_rows(const attention_parts *, const attention_work *, sett_tensor *of, sett_val *row);
 /* The head of K and V of one of Q. */
 sett_val *sett__attention_shared(sett_build *, const attention_parts *, sett_val *head);
+/* Is a request of so many rows taken by pairs of heads? NULL: none is. */
+sett_val *sett__attention_pair(const attention_parts *, sett_val *rows);
+/* What a warp group has of a work: of a pair its own head, with rows as if it were the first group. */
+void sett__attention_own_work(const attention_parts *, attention_work *, sett_val *group);
 /* How many rows the request has from that one on. */
 sett_val *sett__attention_left(const attention_parts *, const attention_work *, sett_val *row);
 
