@@ -18,14 +18,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import sett
 
-OURS, PLAIN, UNIFORM = "sett", "sett, plain", "sett, uniform"
+OURS, PLAIN, UNIFORM, VARLEN = "sett", "sett, plain", "sett, uniform", "torch varlen_attn"
 SECONDS_BESIDES = 0.7  # of a cell: operands, graphs, samples
 RATE = 6e11  # operations of a millisecond, about
 
 
 class Cell(NamedTuple):
     """ours, peers: functions of a set of operands that give what launches, by name. over: the way that the ratio is to; by: operations of a launch
-    by way, or of all ways. must: the least ratio that the project asks for, and its goal."""
+    by way, or of all ways. must: the least ratio that the project asks for, and its goal. besides: the least ratio to other ways, by name."""
 
     title: str
     work: Dict[str, float]
@@ -35,6 +35,7 @@ class Cell(NamedTuple):
     must: float
     goal: float
     want: Callable[[Any, str], Any]
+    besides: Dict[str, float] = {}
 
 
 # ---- operands and ways -----------------------------------------------------------------------------------------------------
@@ -205,10 +206,10 @@ def ragged(engine, must, goal):
         return True
 
     uniform = ours(engine, d=d, causal=1)
-    ways = {OURS: ours(engine, "offsets", "offsets", d=d, causal=1, ragged=1), UNIFORM: lambda s: uniform(s.even), "torch varlen_attn": varlen}
+    ways = {OURS: ours(engine, "offsets", "offsets", d=d, causal=1, ragged=1), UNIFORM: lambda s: uniform(s.even), VARLEN: varlen}
     amounts = {UNIFORM: work(requests, heads, even, d, d, True)}
-    amounts[OURS] = amounts["torch varlen_attn"] = sum(work(1, heads, n, d, d, True) for n in lengths)
-    return Cell(f"ragged, {requests} requests of {least} to {most}, H{heads} D{d} causal, beside a uniform batch", amounts, make, ways, UNIFORM, must, goal, check)
+    amounts[OURS] = amounts[VARLEN] = sum(work(1, heads, n, d, d, True) for n in lengths)
+    return Cell(f"ragged, {requests} requests of {least} to {most}, H{heads} D{d} causal, beside a uniform batch", amounts, make, ways, UNIFORM, must, goal, check, {VARLEN: 1.5})
 
 
 def prefill(engine, tiles=False):
@@ -263,17 +264,22 @@ def graphs_of(cell, sets):
     return graphs
 
 
+def ratio(cell, times, over, must):
+    """To the speed of a way: median, least, most of the repetitions."""
+    ratios = [cell.work[OURS] / median(a) / (cell.work[over] / median(b)) for a, b in zip(times[OURS], times[over])]
+    return f"{median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f}){'' if median(ratios) >= must else ' SHORT'}"
+
+
 def line(cell, times):
-    """title | each way | ratio to `over`: median, least, most of the repetitions."""
+    """title | each way | ratio to `over`, and to what is besides."""
     speed = {}
     for name, repetitions in times.items():
         every = sorted(cell.work[name] / (ms * 1e9) for one in repetitions for ms in one)
         speed[name] = (cell.work[name] / (median([median(one) for one in repetitions]) * 1e9), quantile(every, 0.1), quantile(every, 0.9))
     text = "; ".join(f"{name} {speed[name][0]:.0f} ({speed[name][1]:.0f}..{speed[name][2]:.0f})" for name in speed)
-    if cell.over not in times:
-        return f"| {cell.title} | {text} | | {cell.must} | {cell.goal} |"
-    ratios = [cell.work[OURS] / median(a) / (cell.work[cell.over] / median(b)) for a, b in zip(times[OURS], times[cell.over])]
-    return f"| {cell.title} | {text} | {median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f}){'' if median(ratios) >= cell.must else ' SHORT'} | {cell.must} | {cell.goal} |"
+    said = [ratio(cell, times, cell.over, cell.must)] if cell.over in times else []
+    said += [f"{ratio(cell, times, name, must)} of {name}, at least {must}" for name, must in cell.besides.items() if name in times]
+    return f"| {cell.title} | {text} | {'; '.join(said)} | {cell.must} | {cell.goal} |"
 
 
 def run_cells(columns, names, cell_of, turns, graphs_of, line, budget, warm_s):
