@@ -18,14 +18,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import sett
 
-OURS, PLAIN, UNIFORM = "sett", "sett, plain", "sett, uniform"
+OURS, PLAIN, UNIFORM, VARLEN = "sett", "sett, plain", "sett, uniform", "torch varlen_attn"
 SECONDS_BESIDES = 0.7  # of a cell: operands, graphs, samples
 RATE = 6e11  # operations of a millisecond, about
 
 
 class Cell(NamedTuple):
     """ours, peers: functions of a set of operands that give what launches, by name. over: the way that the ratio is to; by: operations of a launch
-    by way, or of all ways. must: the least ratio that the project asks for, and its goal."""
+    by way, or of all ways. must: the least ratio that the project asks for, and its goal. besides: the least ratio to other ways, by name.
+    want: is a result right? wants: of ways that compute something else."""
 
     title: str
     work: Dict[str, float]
@@ -35,6 +36,8 @@ class Cell(NamedTuple):
     must: float
     goal: float
     want: Callable[[Any, str], Any]
+    besides: Dict[str, float] = {}
+    wants: Dict[str, Callable[[Any, Any], bool]] = {}
 
 
 # ---- operands and ways -----------------------------------------------------------------------------------------------------
@@ -142,7 +145,7 @@ def beside_plain(engine, title, must, goal, d, rows, window, more, options, chec
 
     ways = {OURS: ours(engine, *more, d=d, **options), PLAIN: ours(engine, d=d, causal=int(causal))}
     amount = work(batch, heads, rows, d, d, causal)
-    return Cell(f"{title}, B{batch} H{heads} S{rows} D{d}", {OURS: amount, PLAIN: amount}, make, ways, PLAIN, must, goal, check)
+    return Cell(f"{title}, B{batch} H{heads} S{rows} D{d}", {OURS: amount, PLAIN: amount}, make, ways, PLAIN, must, goal, check, wants={PLAIN: ends(causal=causal)})
 
 
 def fp8(engine, must, goal, tiles):
@@ -164,7 +167,7 @@ def fp8(engine, must, goal, tiles):
     ways = {OURS: small(), PLAIN: ours(engine, d=d)}
     for keys in (128, 160) if tiles else ():
         ways[f"sett, keys={keys}"] = small(keys=keys)
-    return Cell(f"fp8 beside bf16, B{batch} H{heads} S{rows} D{d}", dict.fromkeys(ways, work(batch, heads, rows, d, d)), make, ways, PLAIN, must, goal, check)
+    return Cell(f"fp8 beside bf16, B{batch} H{heads} S{rows} D{d}", dict.fromkeys(ways, work(batch, heads, rows, d, d)), make, ways, PLAIN, must, goal, check, wants={PLAIN: ends()})
 
 
 def varlen(s):
@@ -195,8 +198,6 @@ def ragged(engine, must, goal):
         return s
 
     def check(s, got):
-        if got.dim() == 4: # the even batch's
-            return True
         for i in (0, requests - 1):
             of, at = slice(s.offsets[i].item(), s.offsets[i + 1].item()), picked(lengths[i])
             for h in (0, heads - 1):
@@ -205,10 +206,10 @@ def ragged(engine, must, goal):
         return True
 
     uniform = ours(engine, d=d, causal=1)
-    ways = {OURS: ours(engine, "offsets", "offsets", d=d, causal=1, ragged=1), UNIFORM: lambda s: uniform(s.even), "torch varlen_attn": varlen}
+    ways = {OURS: ours(engine, "offsets", "offsets", d=d, causal=1, ragged=1), UNIFORM: lambda s: uniform(s.even), VARLEN: varlen}
     amounts = {UNIFORM: work(requests, heads, even, d, d, True)}
-    amounts[OURS] = amounts["torch varlen_attn"] = sum(work(1, heads, n, d, d, True) for n in lengths)
-    return Cell(f"ragged, {requests} requests of {least} to {most}, H{heads} D{d} causal, beside a uniform batch", amounts, make, ways, UNIFORM, must, goal, check)
+    amounts[OURS] = amounts[VARLEN] = sum(work(1, heads, n, d, d, True) for n in lengths)
+    return Cell(f"ragged, {requests} requests of {least} to {most}, H{heads} D{d} causal, beside a uniform batch", amounts, make, ways, UNIFORM, must, goal, check, {VARLEN: 1.5}, {UNIFORM: lambda s, got: ends(causal=True)(s.even, got)})
 
 
 def prefill(engine, tiles=False):
@@ -248,13 +249,15 @@ def graphs_of(cell, sets):
     graphs = {}
     for name, bind in cell.ways.items():
         try:
+            outs = [(s.even if name == UNIFORM else s).out for s in sets]
+            for out in outs:
+                out.fill_(float("nan")) # what another way left there is no result of this one
             calls = [bind(s) for s in sets]
             given = [call() for call in calls]
-            for s, got in zip(sets, given):
-                got = got if isinstance(got, torch.Tensor) else s.even.out if name == UNIFORM else s.out
-                if name != PLAIN and not cell.want(s, got): # the plain one has rows of its own
+            for s, out, got in zip(sets, outs, given):
+                if not cell.wants.get(name, cell.want)(s, got if isinstance(got, torch.Tensor) else out):
                     raise AssertionError("it is wrong")
-            del given, got
+            del given, got, out, outs
             graphs[name] = Graph(calls, max(0.01, cell.work[name] / RATE), GRAPH_MS, look=False)
         except Exception as e:
             if name.startswith("sett"):
@@ -263,17 +266,22 @@ def graphs_of(cell, sets):
     return graphs
 
 
+def ratio(cell, times, over, must):
+    """To the speed of a way: median, least, most of the repetitions."""
+    ratios = [cell.work[OURS] / median(a) / (cell.work[over] / median(b)) for a, b in zip(times[OURS], times[over])]
+    return f"{median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f}){'' if median(ratios) >= must else ' SHORT'}"
+
+
 def line(cell, times):
-    """title | each way | ratio to `over`: median, least, most of the repetitions."""
+    """title | each way | ratio to `over`, and to what is besides."""
     speed = {}
     for name, repetitions in times.items():
         every = sorted(cell.work[name] / (ms * 1e9) for one in repetitions for ms in one)
         speed[name] = (cell.work[name] / (median([median(one) for one in repetitions]) * 1e9), quantile(every, 0.1), quantile(every, 0.9))
     text = "; ".join(f"{name} {speed[name][0]:.0f} ({speed[name][1]:.0f}..{speed[name][2]:.0f})" for name in speed)
-    if cell.over not in times:
-        return f"| {cell.title} | {text} | | {cell.must} | {cell.goal} |"
-    ratios = [cell.work[OURS] / median(a) / (cell.work[cell.over] / median(b)) for a, b in zip(times[OURS], times[cell.over])]
-    return f"| {cell.title} | {text} | {median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f}){'' if median(ratios) >= cell.must else ' SHORT'} | {cell.must} | {cell.goal} |"
+    said = [ratio(cell, times, cell.over, cell.must)] if cell.over in times else []
+    said += [f"{ratio(cell, times, name, must)} of {name}, at least {must}" for name, must in cell.besides.items() if name in times]
+    return f"| {cell.title} | {text} | {'; '.join(said)} | {cell.must} | {cell.goal} |"
 
 
 def run_cells(columns, names, cell_of, turns, graphs_of, line, budget, warm_s):

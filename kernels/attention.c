@@ -83,12 +83,6 @@ static bool is_plain(const sett_attention_options *o)
     return !(o->exact || o->causal || o->window || o->softcap || o->alibi);
 }
 
-/* Does the thread that loads divide by .page? That takes registers. */
-static bool divides(const sett_attention_options *o)
-{
-    return o->page & (o->page - 1);
-}
-
 static void settle(void *options, choice *c)
 {
     sett_attention_options *o = options;
@@ -166,6 +160,20 @@ sett_tensor *sett__attention_rows(const attention_parts *t, const attention_work
 sett_val *sett__attention_shared(sett_build *b, const attention_parts *t, sett_val *head)
 {
     return sett_value(b, sett_divmod(head, sett_make_fast_divmod(b, t->group)).quotient);
+}
+
+sett_val *sett__attention_pair(const attention_parts *t, sett_val *rows)
+{
+    return has_pairs(t->o) ? sett_and(sett_le(sett_mul(rows, t->o->group), GROUP_ROWS), sett_eq(sett_mod(t->HK, 2), 0)) : NULL;
+}
+
+void sett__attention_own_work(const attention_parts *t, attention_work *w, sett_val *group)
+{
+    sett_val *pair = sett__attention_pair(t, w->rows), *second = pair ? sett_where(pair, group, 0) : NULL;
+    if (!pair)
+        return;
+    w->head = sett_add(w->head, sett_mul(second, t->o->group));
+    w->row = sett_sub(w->row, sett_mul(second, GROUP_ROWS));
 }
 
 sett_val *sett__attention_left(const attention_parts *t, const attention_work *w, sett_val *row)
@@ -253,11 +261,11 @@ static attention_operand turned(sett_build *b, const attention_parts *t)
 static void boxes(sett_build *b, attention_parts *t, sett_tensor *const x[4])
 {
     const sett_attention_options *o = t->o;
-    const int rows = o->tuning.rows, panel = sett__attention_panel(o);
+    const int rows = o->tuning.rows, box = query_box(o), panel = sett__attention_panel(o);
     sett_layout *of_out = sett_smem_layout(b, o->out, SETT_K_MAJOR, rows, o->dv);
     t->own_out = has_own_out(o);
     t->out = t->own_out ? sett_make_smem_tensor(b, o->out, of_out, 1024) : sett_smem_alias(t->q, o->out, of_out);
-    t->tq = sett_make_tma(x[0], .smem = t->q, .tile = T(rows, o->d));
+    t->tq = sett_make_tma(x[0], .layout = sett_smem_layout(b, o->dtype, SETT_K_MAJOR, box, o->d), .tile = T(box, o->d));
     t->to = sett_make_tma(x[3], .layout = sett_smem_layout(b, o->out, SETT_K_MAJOR, GROUP_ROWS, panel), .tile = T(GROUP_ROWS, panel));
 }
 
@@ -275,7 +283,7 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
     t->vt = is_f8(o) ? turned(b, t) : t->v;
     t->slots = sett_make_smem_tensor(b, SETT_I32, T(ATTENTION_WORK_INTS + 1, WORK_STAGES), 16);
     t->query = sett__attention_pipe(b, o, 1, (int64_t)sett__bytes_of(o->dtype) * rows * o->d, multiply);
-    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : 0)), .defer_sync = true);
+    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : loads_apart(o))), .defer_sync = true);
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
 }
 
@@ -292,8 +300,8 @@ static void run_warps(sett_build *b, const attention_parts *t)
 static void run(sett_build *b, const attention_parts *t)
 {
     const int groups = groups_of(t->o);
-    static const int two[] = {40, 232}, dividing[] = {56, 224}, turning[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
-    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && (t->o->dv > 128 || t->o->ragged || t->o->page) ? turning : divides(t->o) && !is_f8(t->o) ? dividing : two; /* of one group there are enough */
+    static const int two[] = {40, 232}, paging[] = {56, 224}, turning[] = {72, 216}, three[] = {32, 160}; /* registers of a thread that loads, and of one that multiplies */
+    const int *registers = groups == 1 ? NULL : groups == 3 ? three : is_f8(t->o) && (t->o->dv > 128 || t->o->ragged || t->o->page) ? turning : loads_apart(t->o) || (divides(t->o) && !is_f8(t->o)) ? paging : two; /* of one group there are enough */
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_ge(group, groups)) {
         if (registers)
@@ -301,6 +309,9 @@ static void run(sett_build *b, const attention_parts *t)
         sett_if (b, sett_eq(warp, groups * 4))
             sett_if (b, sett_elect_one(b))
                 sett__attention_produce(b, t);
+        if (loads_apart(t->o))
+            sett_if (b, sett_eq(warp, groups * 4 + 1))
+                sett__attention_produce_values(b, t);
         if (is_f8(t->o))
             sett_if (b, sett_gt(warp, groups * 4))
                 sett__attention_turn(b, t, sett_sub(warp, groups * 4 + 1));

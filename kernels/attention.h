@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of attention share. A block stays, and takes tile after tile: some queries of one head. Its last warp group loads
- * (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it attention_store.c's. With
- * .arch 80 its last warp loads, by cp.async, and the others have 16 rows each (attention_warp.c, attention_mma.c). */
+/* What the files of attention share. A block stays, and takes tile after tile: some queries of one head, or of two. Its last warp
+ * group loads (attention_keys.c), the others multiply (attention_loop.c); what is seen is attention_mask.c's, what comes of it
+ * attention_store.c's. With .arch 80 its last warp loads, by cp.async, and the others have 16 rows each (attention_warp.c, attention_mma.c). */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 #include "kernels.h"
@@ -107,6 +107,32 @@ static inline int groups_of(const sett_attention_options *o)
     return o->tuning.rows / GROUP_ROWS;
 }
 
+/* Does a thread that loads divide by .page? That takes registers. */
+static inline bool divides(const sett_attention_options *o)
+{
+    return o->page & (o->page - 1);
+}
+
+/* Has V a warp of its own that loads it? Where a tile has some boxes one thread is too slow for those of K and V. Such threads take registers that
+ * others do not need: not beside three groups, nor beside those that have many sums or an exact tanh. */
+static inline bool loads_apart(const sett_attention_options *o)
+{
+    return by_tma(o) && !is_f8(o) && o->page % o->tuning.keys && !divides(o) && groups_of(o) < 3 && o->dv < 256 && !(o->exact && o->softcap);
+}
+
+/* Are there pairs? A tile of at most 64 rows is of one warp group, which then waits for its own product, softmax and product. Of a request that has no
+ * more, groups take a head of K and V each, and stages are in turn of the first head and of the second. */
+static inline bool has_pairs(const sett_attention_options *o)
+{
+    return loads_apart(o) && o->group && groups_of(o) == 2;
+}
+
+/* Rows of Q that a box loads. */
+static inline int query_box(const sett_attention_options *o)
+{
+    return has_pairs(o) ? GROUP_ROWS : o->tuning.rows;
+}
+
 /* ---- attention.c ---- */
 /* (rows,d,heads,batch) of an argument (batch,heads,rows,d); without batch (NULL) (rows,d,heads) of (heads,rows,d). wide: threads reach what lies
  * 2^31 elements away. */
@@ -119,6 +145,10 @@ sett_pipeline *sett__attention_pipe(sett_build *, const sett_attention_options *
 sett_tensor *sett__attention_rows(const attention_parts *, const attention_work *, sett_tensor *of, sett_val *row);
 /* The head of K and V of one of Q. */
 sett_val *sett__attention_shared(sett_build *, const attention_parts *, sett_val *head);
+/* Is a request of so many rows taken by pairs of heads? NULL: none is. */
+sett_val *sett__attention_pair(const attention_parts *, sett_val *rows);
+/* What a warp group has of a work: of a pair its own head, with rows as if it were the first group. */
+void sett__attention_own_work(const attention_parts *, attention_work *, sett_val *group);
 /* How many rows the request has from that one on. */
 sett_val *sett__attention_left(const attention_parts *, const attention_work *, sett_val *row);
 
@@ -185,11 +215,19 @@ static inline sett_val *attention_once(sett_build *b, const attention_parts *t)
 void sett__attention_ticket(sett_build *, const attention_parts *, sett_tensor *counters, sett_val *which, sett_tensor *to);
 /* What the thread does that loads, or the warp. */
 void sett__attention_produce(sett_build *, const attention_parts *);
+/* What the warp does that loads V, where there is one. */
+void sett__attention_produce_values(sett_build *, const attention_parts *);
 /* The next work as n values, to the warps that wait for it; NULL: there is none. */
 void sett__attention_tell(sett_build *, const attention_parts *, sett_pipeline_state *, sett_val *const *work, int n);
-/* The work of a stage that has come; false, of the kernel: there is none. And the same once more, before the stage is released. */
-sett_val *sett__attention_told(const attention_parts *, const sett_pipeline_state *, sett_val **work, int n);
-void sett__attention_told_again(const attention_parts *, const sett_pipeline_state *, sett_val **work, int n);
+/* Where a warp stands among the works of its block. */
+typedef struct attention_units {
+    sett_tensor *more; /* are there any? At first 1 */
+    sett_pipeline_state *get;
+} attention_units;
+/* A warp takes the works of its block one after another: records a loop that reads n values of each and does what `one` records. early: the stage is
+ * released before that; otherwise behind it, and sett__attention_told reads the values again, so that they take no registers meanwhile. */
+void sett__attention_each(sett_build *, const attention_parts *, const attention_units *, sett_val **work, int n, bool early, void (*one)(sett_build *, void *user), void *user);
+void sett__attention_told(const attention_parts *, const sett_pipeline_state *, sett_val **work, int n);
 /* Zeros for keys of V, (columns,keys), behind the request's last, of which `left` are left, as what lies there may be NaN; by so many threads
  * that meet at a barrier then, NULL: of a warp. */
 void sett__attention_clear(sett_build *, const attention_parts *, sett_tensor *v, int columns, sett_val *left, sett_val *thread, int threads, sett_val *barrier);

@@ -291,23 +291,15 @@ static decode_work work_at(sett_build *b, const decode_parts *x, const walk *at)
     return w;
 }
 
-decode_units sett__decode_units(sett_build *b, const decode_parts *x)
+attention_units sett__decode_units(sett_build *b, const decode_parts *x)
 {
     sett_tensor *more = sett_var(b, SETT_I32, 1);
-    return (decode_units){more, sett_pipeline_consumer_state(x->work)};
+    return (attention_units){more, sett_pipeline_consumer_state(x->work)};
 }
 
-void sett__decode_each(sett_build *b, const decode_parts *x, const decode_units *units, decode_work *w, void (*one)(sett_build *, void *user), void *user)
+void sett__decode_each(sett_build *b, const decode_parts *x, const attention_units *units, decode_work *w, void (*one)(sett_build *, void *user), void *user)
 {
-    sett_while (b, sett_ne(sett_at(units->more, 0), 0)) {
-        sett_consumer_wait(units->get);
-        sett_val *is_work = sett__attention_told(&x->t, units->get, (sett_val **)w, DECODE_WORK_INTS);
-        sett_consumer_release(units->get);
-        sett_pipeline_advance(units->get);
-        sett_set(units->more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work)
-            one(b, user);
-    }
+    sett__attention_each(b, &x->t, units, (sett_val **)w, DECODE_WORK_INTS, true, one, user);
 }
 
 static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *put, sett_pipeline_state *more)

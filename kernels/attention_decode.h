@@ -97,14 +97,9 @@ static inline sett_dtype decode_multiplied(const sett_attention_decode_options *
 void sett__decode_body(sett_site, sett_build *, const sett_attention_decode_options *settled, const decode_kind *, const sett_attention_functions *or_null);
 /* What the thread does that loads. */
 void sett__decode_produce(sett_build *, const decode_parts *);
-/* Where a warp stands among the units of its block. */
-typedef struct decode_units {
-    sett_tensor *more; /* are there any? */
-    sett_pipeline_state *get;
-} decode_units;
-decode_units sett__decode_units(sett_build *, const decode_parts *);
-/* A warp takes the units of its block one after another: records a loop that reads each into *w and does what `one` records. */
-void sett__decode_each(sett_build *, const decode_parts *, const decode_units *, decode_work *w, void (*one)(sett_build *, void *user), void *user);
+/* Where a warp stands among the units of its block, and the loop over them: sett__attention_each. */
+attention_units sett__decode_units(sett_build *, const decode_parts *);
+void sett__decode_each(sett_build *, const decode_parts *, const attention_units *, decode_work *w, void (*one)(sett_build *, void *user), void *user);
 /* The rules of .split and .blocks. */
 void sett__decode_check_split(choice *, const sett_attention_decode_tuning *);
 /* Elements of PARTIAL and LEFT; name: of the call that is asked. */

@@ -10,7 +10,7 @@ typedef struct warp {
     attention_warp base; /* of this warp's keys of a tile */
     const decode_parts *x;
     decode_work w;
-    decode_units units;
+    attention_units units;
     sett_val *part; /* which keys of a tile */
     sett_pipeline_state *keys, *queries, *put; /* put: of sums */
 } warp;
@@ -64,7 +64,7 @@ static void fetch(sett_build *b, void *user)
 
 void sett__decode_fetch(sett_build *b, const decode_parts *x)
 {
-    const decode_units units = sett__decode_units(b, x);
+    const attention_units units = sett__decode_units(b, x);
     fetcher f = {.x = x, .put = sett_pipeline_producer_state(x->queries)};
     sett__decode_each(b, x, &units, &f.w, fetch, &f);
 }

@@ -273,7 +273,7 @@ static void finish(sett_build *b, void *user)
 
 void sett__decode_finish(sett_build *b, const decode_parts *x, sett_val *thread)
 {
-    const decode_units units = sett__decode_units(b, x);
+    const attention_units units = sett__decode_units(b, x);
     finisher f = {.x = x, .crew = {thread, decode_crew_warps(x->o) * WARP}, .get = sett_pipeline_consumer_state(x->left_sums)};
     sett__decode_each(b, x, &units, &f.w, finish, &f);
 }

@@ -297,6 +297,13 @@ static sett_val *high_of(const attention_parts *t, sett_val *rows)
     return sett_floordiv(sett_add(sett_mul(rows, heads_of(t->o)), t->o->tuning.rows - 1), t->o->tuning.rows);
 }
 
+/* Heads, or those that are packed, or pairs of them: each is a column of the request's tiles. */
+static sett_val *columns_of(const attention_parts *t, sett_val *rows)
+{
+    sett_val *pair = sett__attention_pair(t, rows);
+    return pair ? sett_where(pair, sett_floordiv(t->HK, 2), t->columns) : t->columns;
+}
+
 /* What only the memory of the CPU engine tells without cost: assertions are compiled in there. */
 static void check_request(sett_build *b, const attention_parts *t, sett_val *request)
 {
@@ -315,7 +322,7 @@ static void check_request(sett_build *b, const attention_parts *t, sett_val *req
 static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_val *index)
 {
     if (!t->offsets) {
-        sett_val *tiles = sett_mul(high_of(t, t->M), t->columns), *request = sett_min(sett_floordiv(index, tiles), t->B);
+        sett_val *tiles = sett_mul(high_of(t, t->M), columns_of(t, t->M)), *request = sett_min(sett_floordiv(index, tiles), t->B);
         sett_set(x->request, request, 0), sett_set(x->before, sett_mul(request, tiles), 0);
         return;
     }
@@ -325,10 +332,10 @@ static void pass(sett_build *b, const attention_parts *t, const walk *x, sett_va
         sett_set(more, 0, 0);
         sett_if (b, sett_lt(request, t->B)) {
             check_request(b, t, request);
-            sett_val *high = high_of(t, rows_of(t, request));
+            sett_val *rows = rows_of(t, request), *high = high_of(t, rows);
             if (x->list)
                 high = sett_where(sett_eq(sett_to(sett_eq(high, 1), SETT_I32), sett_at(x->list, 0)), high, 0);
-            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high, t->columns));
+            sett_val *end = sett_add(sett_at(x->before, 0), sett_mul(high, columns_of(t, rows)));
             sett_if (b, sett_ge(index, end)) {
                 sett_set(x->before, end, 0), sett_set(x->request, sett_add(request, 1), 0);
                 sett_set(more, 1, 0);
@@ -349,10 +356,11 @@ static attention_work work_at(sett_build *b, const attention_parts *t, const wal
     const int bytes = (t->k.columns + t->v.columns) * sett__bytes_of(t->o->dtype);
     sett_val *high = high_of(t, w.rows), *group = t->o->group ? sett_const(b, SETT_I32, 1) : sett_value(b, t->group);
     sett_val *together = sett__attention_masks_last(t) ? sett_clamp(sett_floordiv(L2_BYTES / bytes, sett_max(w.keys, 1)), 1, t->HK) : sett_const(b, SETT_I32, 1);
-    sett_val *heads = sett_mul(together, group), *within = sett_sub(index, sett_at(x->before, 0));
+    sett_val *columns = columns_of(t, w.rows), *pair = sett__attention_pair(t, w.rows), *heads = sett_mul(together, group), *within = sett_sub(index, sett_at(x->before, 0));
     sett_val *section = sett_floordiv(within, sett_mul(heads, high)), *rest = sett_sub(within, sett_mul(section, sett_mul(heads, high)));
-    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(t->columns, first)), *up = sett_floordiv(rest, here);
+    sett_val *first = sett_mul(section, heads), *here = sett_min(heads, sett_sub(columns, first)), *up = sett_floordiv(rest, here);
     w.head = sett_mul(sett_add(first, sett_sub(rest, sett_mul(up, here))), heads_of(t->o));
+    w.head = pair ? sett_where(pair, sett_mul(w.head, 2), w.head) : w.head;
     w.row = sett_mul(sett_sub(sett_sub(high, 1), up), t->o->tuning.rows);
     sett__attention_bounds(b, t, &w);
     return w;
@@ -371,26 +379,47 @@ void sett__attention_tell(sett_build *b, const attention_parts *t, sett_pipeline
     sett_pipeline_advance(put);
 }
 
-void sett__attention_told_again(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
+void sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
 {
     sett_tensor *slot = sett_slice(t->slots, ALL, sett_pipeline_stage(get));
     for (int i = 0; i < n; i++)
         work[i] = sett_make_warp_uniform(sett_at(slot, i));
 }
 
-sett_val *sett__attention_told(const attention_parts *t, const sett_pipeline_state *get, sett_val **work, int n)
+static void release(sett_pipeline_state *get)
 {
-    sett__attention_told_again(t, get, work, n);
-    return sett_ne(sett_make_warp_uniform(sett_at(sett_slice(t->slots, ALL, sett_pipeline_stage(get)), n)), 0);
+    sett_consumer_release(get), sett_pipeline_advance(get);
+}
+
+void sett__attention_each(sett_build *b, const attention_parts *t, const attention_units *units, sett_val **work, int n, bool early, void (*one)(sett_build *, void *user), void *user)
+{
+    sett_while (b, sett_ne(sett_at(units->more, 0), 0)) {
+        sett_consumer_wait(units->get);
+        sett__attention_told(t, units->get, work, n);
+        sett_val *is_work = sett_ne(sett_make_warp_uniform(sett_at(sett_slice(t->slots, ALL, sett_pipeline_stage(units->get)), n)), 0);
+        if (early)
+            release(units->get);
+        sett_set(units->more, sett_to(is_work, SETT_I32), 0);
+        sett_if (b, is_work)
+            one(b, user);
+        if (!early)
+            release(units->get);
+    }
 }
 
 static void load_query(sett_build *b, const attention_parts *t, const attention_work *w, sett_pipeline_state *put)
 {
     const sett_attention_options *o = t->o;
-    sett_tensor *rows = sett__attention_rows(t, w, t->tq ? sett_tma_tensor(t->tq) : t->in, w->row);
+    const int box = query_box(o);
+    sett_tensor *rows = t->tq ? NULL : sett__attention_rows(t, w, t->in, w->row);
     sett_producer_acquire(put);
     if (t->tq)
-        sett_tma_load(t->tq, sett_local_tile(rows, T(o->tuning.rows, o->d), T(0, 0)), t->q, sett_pipeline_barrier(put));
+        for (int i = 0; i < o->tuning.rows / box; i++) {
+            attention_work own = *w;
+            sett__attention_own_work(t, &own, sett_const(b, SETT_I32, i));
+            rows = sett__attention_rows(t, &own, sett_tma_tensor(t->tq), sett_add(own.row, i * box));
+            sett_tma_load(t->tq, sett_local_tile(rows, T(box, o->d), T(0, 0)), sett_local_tile(t->q, T(box, o->d), T(i, 0)), sett_pipeline_barrier(put));
+        }
     else
         sett_for (b, i, 0, o->tuning.rows / ROWS, 1)
             copy_rows(b, t, sett_local_tile(rows, T(ROWS, o->d), T(i, 0)), sett_local_tile(t->q, T(ROWS, o->d), T(i, 0)), o->d, sett_sub(sett__attention_left(t, w, w->row), sett_mul(i, ROWS)));
@@ -398,10 +427,23 @@ static void load_query(sett_build *b, const attention_parts *t, const attention_
     sett_pipeline_advance(put);
 }
 
+/* A tile of keys to a stage, of a pair each head's to one. */
+static void load_keys(sett_build *b, const attention_parts *t, const attention_operand *x, const attention_work *w, sett_val *tile, sett_pipeline_state *put)
+{
+    sett_val *pair = sett__attention_pair(t, w->rows);
+    attention_work second = *w;
+    sett__attention_load(b, t, &x, 1, w, tile, put);
+    if (!pair)
+        return;
+    second.shared = sett_add(w->shared, 1);
+    sett_if (b, pair)
+        sett__attention_load(b, t, &x, 1, &second, tile, put);
+}
+
 /* The first K comes before Q, whose place may be taken for longer. The tile with the last keys comes first. */
 void sett__attention_produce(sett_build *b, const attention_parts *t)
 {
-    sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
+    sett_pipeline_state *query = sett_pipeline_producer_state(t->query), *keys = sett_pipeline_producer_state(t->k.pipe), *values = loads_apart(t->o) ? NULL : sett_pipeline_producer_state(t->v.pipe), *work = sett_pipeline_producer_state(t->work);
     const walk x = begin_walk(b, t);
     sett_tensor *more = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(more, 0), 0)) {
@@ -417,10 +459,11 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
                 sett_val *tile = sett_sub(sett_sub(w.to, 1), i);
                 if (t->source->look)
                     t->source->look(t, &w, tile);
-                sett__attention_load(b, t, (const attention_operand *const[]){&t->k}, 1, &w, tile, keys);
+                load_keys(b, t, &t->k, &w, tile, keys);
                 sett_if (b, sett_eq(i, 0))
                     load_query(b, t, &w, query);
-                sett__attention_load(b, t, (const attention_operand *const[]){&t->v}, 1, &w, tile, values);
+                if (values)
+                    load_keys(b, t, &t->v, &w, tile, values);
             }
             sett_if (b, sett_le(w.to, w.from)) /* as O may come to where Q is */
                 load_query(b, t, &w, query);
@@ -429,4 +472,31 @@ void sett__attention_produce(sett_build *b, const attention_parts *t)
             end_list(b, t, &x, more);
     }
     sett__attention_tell(b, t, work, NULL, ATTENTION_WORK_INTS);
+}
+
+typedef struct value_loader {
+    const attention_parts *t;
+    attention_work w;
+    sett_pipeline_state *put;
+} value_loader;
+
+static void load_values(sett_build *b, void *user)
+{
+    value_loader *f = user;
+    const attention_parts *t = f->t;
+    sett_if (b, sett_elect_one(b)) {
+        f->w.shared = sett__attention_shared(b, t, f->w.head);
+        sett_for (b, i, 0, sett_sub(f->w.to, f->w.from), 1) {
+            sett_val *tile = sett_sub(sett_sub(f->w.to, 1), i);
+            t->source->look(t, &f->w, tile);
+            load_keys(b, t, &t->v, &f->w, tile, f->put);
+        }
+    }
+}
+
+void sett__attention_produce_values(sett_build *b, const attention_parts *t)
+{
+    const attention_units units = {sett_var(b, SETT_I32, 1), sett_pipeline_consumer_state(t->work)};
+    value_loader f = {.t = t, .put = sett_pipeline_producer_state(t->v.pipe)};
+    sett__attention_each(b, t, &units, (sett_val **)&f.w, ATTENTION_WORK_INTS, false, load_values, &f);
 }

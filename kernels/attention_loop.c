@@ -5,9 +5,10 @@
 
 typedef struct flash {
     const attention_parts *t;
-    const attention_work *w;
-    attention_scores *scores;
+    attention_work w;
+    attention_scores scores;
     sett_val *group;
+    sett_val *pair; /* NULL: there are none */
     sett_tiled_mma *qk, *pv;
     sett_thr_mma *qk_mine, *pv_mine;
     sett_tensor *s, *p, *o, *max, *sum; /* registers; max in the unit of the scores */
@@ -50,9 +51,25 @@ static void release(sett_pipeline_state *s)
     sett_consumer_release(s), sett_pipeline_advance(s);
 }
 
+/* A stage that the group does not read: it comes together behind the wait, so that no warp is left behind. */
+static void step_over(sett_build *b, const flash *f, sett_pipeline_state *s)
+{
+    sett_consumer_wait(s);
+    sett_barrier(b, sett_add(f->group, BARRIER_GROUP), GROUP);
+    release(s);
+}
+
+/* Of a pair: one that is the other head's. It is before the second group's own, behind the first one's. */
+static void step_over_other(sett_build *b, const flash *f, int group, sett_pipeline_state *s)
+{
+    if (f->pair)
+        sett_if (b, sett_and(f->pair, sett_eq(f->group, group)))
+            step_over(b, f, s);
+}
+
 static sett_val *weights(sett_build *b, const flash *f, sett_val *tile, bool edge, sett_val **fade)
 {
-    return sett__attention_softmax(f->scores, f->max, f->sum, sett__attention_score(b, f->scores, sett_load(f->s), tile, edge), weight_exponent(f->t->o), fade);
+    return sett__attention_softmax(&f->scores, f->max, f->sum, sett__attention_score(b, &f->scores, sett_load(f->s), tile, edge), weight_exponent(f->t->o), fade);
 }
 
 /* The same registers in fewer bits, by their names in A. Of fp8 A has four keys of a row beside each other where S has two of one block of
@@ -73,6 +90,7 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
 {
     sett_for (b, i, 0, sett_sub(from, to), 1) {
         sett_val *fade, *tile = sett_sub(sett_sub(from, 1), i);
+        step_over_other(b, f, 1, f->keys);
         sett_consumer_wait(f->keys), sett_consumer_wait(f->values);
         turn(b, f, true);
         begin_scores(b, f);   /* in flight: S of the next keys, */
@@ -91,27 +109,47 @@ static void tiles(sett_build *b, const flash *f, sett_val *from, sett_val *to, b
         sett_mma_wait(b, 0);  /* O and P are free */
         release(f->values);
         sett_store(f->p, p);
+        step_over_other(b, f, 0, f->keys);
+        if (f->pair)
+            sett_if (b, f->pair) /* V of these was the first group's own, that of the next is not the second's */
+                step_over(b, f, f->values);
     }
 }
 
-/* Of the stage of V that has come. */
-static void clear_tail(sett_build *b, const flash *f, sett_val *tile)
+/* Of the stage of V that has come, by so many threads. */
+static void clear_by(sett_build *b, const flash *f, sett_val *tile, sett_val *thread, int threads, sett_val *barrier)
 {
     const attention_parts *t = f->t;
     if (!is_f8(t->o)) /* of which the warps that turn V have made zeros */
-        sett__attention_clear(b, t, sett_slice(t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), t->v.columns, sett_sub(f->w->keys, sett_mul(tile, t->o->tuning.keys)), sett_thread_idx(b, 0), groups_of(t->o) * GROUP, sett_const(b, SETT_I32, BARRIER_ALL));
+        sett__attention_clear(b, t, sett_slice(t->v.ring, ALL, ALL, sett_pipeline_stage(f->values)), t->v.columns, sett_sub(f->w.keys, sett_mul(tile, t->o->tuning.keys)), thread, threads, barrier);
+}
+
+/* All groups read it, or of a pair one. */
+static void clear_tail(sett_build *b, const flash *f, sett_val *tile)
+{
+    sett_val *thread = sett_thread_idx(b, 0), *all = sett_const(b, SETT_I32, BARRIER_ALL);
+    if (!f->pair) {
+        clear_by(b, f, tile, thread, groups_of(f->t->o) * GROUP, all);
+        return;
+    }
+    sett_if (b, f->pair)
+        clear_by(b, f, tile, sett_mod(thread, GROUP), GROUP, sett_add(f->group, BARRIER_GROUP));
+    sett_else (b)
+        clear_by(b, f, tile, thread, groups_of(f->t->o) * GROUP, all);
 }
 
 /* All tiles of a work that has some. */
 static void loop(sett_build *b, const flash *f)
 {
-    const attention_work *w = f->w;
+    const attention_work *w = &f->w;
     sett_val *fade, *last = sett_sub(w->to, 1);
+    step_over_other(b, f, 1, f->keys);
     sett_consumer_wait(f->keys);
     begin_scores(b, f);
     sett_mma_wait(b, 0);
     release(f->keys);
     sett_store(f->p, narrowed(b, f, weights(b, f, last, true, &fade)));
+    step_over_other(b, f, 0, f->keys), step_over_other(b, f, 1, f->values);
     sett_consumer_wait(f->values);
     clear_tail(b, f, last);
     if (sett__attention_masks_last(f->t))
@@ -125,31 +163,26 @@ static void loop(sett_build *b, const flash *f)
     begin_sums(b, f);
     sett_mma_wait(b, 0);
     release(f->values);
+    step_over_other(b, f, 0, f->values);
 }
 
 /* A group that has no rows does what others wait for. Behind each wait it comes together, so that no warp is left behind. */
 static void skip(sett_build *b, const flash *f)
 {
-    const attention_work *w = f->w;
-    const sett_arg barrier = SETT_A(sett_add(f->group, BARRIER_GROUP));
-    sett_pipeline_state *const of[] = {f->keys, f->values};
-    sett_consumer_wait(f->query);
-    sett_barrier(b, barrier, GROUP);
-    release(f->query);
+    const attention_work *w = &f->w;
+    step_over(b, f, f->query);
     sett_for (b, i, 0, sett_sub(w->to, w->from), 1) {
         sett_val *again = sett_gt(i, 0);
         sett_if (b, again) {
             turn(b, f, true);
             turn(b, f, false);
         }
-        for (int k = 0; k < 2; k++) {
-            sett_consumer_wait(of[k]);
-            if (k)
-                sett_if (b, sett_not(again))
-                    clear_tail(b, f, sett_sub(w->to, 1));
-            sett_barrier(b, barrier, GROUP);
-            release(of[k]);
-        }
+        step_over(b, f, f->keys);
+        sett_consumer_wait(f->values);
+        sett_if (b, sett_not(again))
+            clear_tail(b, f, sett_sub(w->to, 1));
+        sett_barrier(b, sett_add(f->group, BARRIER_GROUP), GROUP);
+        release(f->values);
     }
 }
 
@@ -169,13 +202,13 @@ static void make(sett_build *b, flash *f)
     f->work = sett_pipeline_consumer_state(f->t->work), f->query = sett_pipeline_consumer_state(f->t->query), f->keys = sett_pipeline_consumer_state(f->t->k.pipe), f->values = sett_pipeline_consumer_state(f->t->vt.pipe);
 }
 
-static void work_on(sett_build *b, const flash *f)
+static void work_on(sett_build *b, flash *f)
 {
     const attention_parts *t = f->t;
-    sett__attention_scores_begin(b, f->scores);
-    sett__attention_begin(b, f->scores, f->o, f->max, f->sum);
+    sett__attention_scores_begin(b, &f->scores);
+    sett__attention_begin(b, &f->scores, f->o, f->max, f->sum);
     sett_consumer_wait(f->query);
-    sett_if (b, sett_gt(f->w->to, f->w->from))
+    sett_if (b, sett_gt(f->w.to, f->w.from))
         loop(b, f);
     sett_else (b)
         if (t->own_out) {
@@ -183,40 +216,40 @@ static void work_on(sett_build *b, const flash *f)
             release(f->query);
         }
     attention_work again; /* it takes no registers in the loop */
-    sett__attention_told_again(t, f->work, (sett_val **)&again, ATTENTION_WORK_INTS);
-    const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = f->scores};
+    sett__attention_told(t, f->work, (sett_val **)&again, ATTENTION_WORK_INTS);
+    sett__attention_own_work(t, &again, f->group);
+    const attention_result r = {.pv = f->pv, .o = f->o, .sum = f->sum, .max = f->max, .scores = &f->scores};
     sett__attention_store(b, t, &again, &r, f->group);
     if (!t->own_out)
         release(f->query);
 }
 
+/* A tile of queries, of which a group has its own 64, or none. */
+static void consume(sett_build *b, void *user)
+{
+    flash *f = user;
+    sett__attention_own_work(f->t, &f->w, f->group);
+    f->pair = sett__attention_pair(f->t, f->w.rows);
+    if (groups_of(f->t->o) == 1) {
+        work_on(b, f);
+        return;
+    }
+    sett_if (b, sett_eq(sett__attention_left(f->t, &f->w, sett_add(f->w.row, sett_mul(f->group, GROUP_ROWS))), 0))
+        skip(b, f);
+    sett_else (b)
+        work_on(b, f);
+}
+
 void sett__attention_consume(sett_build *b, const attention_parts *t, sett_val *group)
 {
-    attention_work w;
-    attention_scores scores = {.b = b, .t = t, .w = &w, .heads = t->o->group ? &t->packed : NULL};
-    flash f = {.t = t, .w = &w, .scores = &scores, .group = group};
+    flash f = {.t = t, .scores = {.b = b, .t = t, .w = &f.w, .heads = t->o->group ? &t->packed : NULL}, .group = group};
     make(b, &f);
-    sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys), *more = sett_var(b, SETT_I32, 1);
-    scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
-    scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
+    sett_tensor *tile = sett_identity_tensor(b, t->o->tuning.rows, t->o->tuning.keys);
+    f.scores.crd = sett_partition_C(sett_get_slice(f.qk, sett_thread_idx(b, 0)), tile);
+    f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), tile);
     if (takes_turns(t))
         sett_if (b, sett_eq(group, 1))
             turn(b, &f, false); /* the first turn is the other group's */
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_consumer_wait(f.work);
-        sett_val *is_work = sett__attention_told(t, f.work, (sett_val **)&w, ATTENTION_WORK_INTS);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work) {
-            if (groups_of(t->o) == 1)
-                work_on(b, &f);
-            else {
-                sett_if (b, sett_eq(sett__attention_left(t, &w, sett_add(w.row, sett_mul(group, GROUP_ROWS))), 0))
-                    skip(b, &f);
-                sett_else (b)
-                    work_on(b, &f);
-            }
-        }
-        release(f.work);
-    }
+    sett__attention_each(b, t, &(attention_units){sett_var(b, SETT_I32, 1), f.work}, (sett_val **)&f.w, ATTENTION_WORK_INTS, false, consume, &f);
     sett_tma_store_wait_read(b, 0);
 }

@@ -116,7 +116,7 @@ static void load_query(sett_build *b, void *user)
 
 static void load_queries(sett_build *b, const decode_parts *x)
 {
-    const decode_units units = sett__decode_units(b, x);
+    const attention_units units = sett__decode_units(b, x);
     query_loader f = {.x = x, .put = sett_pipeline_producer_state(x->queries), .fresh = sett_var(b, SETT_I32, 1)};
     sett__decode_each(b, x, &units, &f.w, load_query, &f);
 }
@@ -251,7 +251,7 @@ static void weigh_all(sett_build *b, const decode_parts *x)
     f.scores.crd = sett_partition_C(sett_get_slice(f.qk, f.thread), sett_identity_tensor(b, ROWS, keys));
     f.scores.columns = sett_partition_C(sett_get_slice(f.qk, 0), sett_identity_tensor(b, ROWS, keys));
     f.keys = sett_pipeline_consumer_state(x->keys), f.keys_read = sett_pipeline_consumer_state(x->keys), f.more = sett_pipeline_consumer_state(x->more), f.more_read = sett_pipeline_consumer_state(x->more), f.query = sett_pipeline_consumer_state(x->queries), f.put = sett_pipeline_producer_state(x->weighed);
-    const decode_units units = sett__decode_units(b, x);
+    const attention_units units = sett__decode_units(b, x);
     sett__decode_each(b, x, &units, &f.w, weigh_split, &f);
 }
 
@@ -330,7 +330,7 @@ static void sum_all(sett_build *b, const decode_parts *x, sett_val *group)
     sett_if (b, sett_eq(group, 1))
         sett_pipeline_advance(f.keys);
     f.get = sett_pipeline_consumer_state(x->weighed);
-    const decode_units units = sett__decode_units(b, x);
+    const attention_units units = sett__decode_units(b, x);
     sett__decode_each(b, x, &units, &f.w, sum_split, &f);
 }
 

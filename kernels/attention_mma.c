@@ -2,6 +2,12 @@
 /* The warps that multiply with .arch 80: each has 16 queries, all keys of a tile, and writes its rows of O itself. */
 #include "attention.h"
 
+typedef struct warp {
+    attention_warp base;
+    attention_work w; /* of the block */
+    sett_pipeline_state *query, *keys, *values;
+} warp;
+
 static sett_tensor *next_stage(const attention_operand *x, sett_pipeline_state *get)
 {
     sett_consumer_wait(get);
@@ -14,13 +20,14 @@ static void release(sett_pipeline_state *get)
 }
 
 /* Tiles from `from` on down to `to`, of which those behind have been counted. */
-static void tiles(sett_build *b, const attention_warp *f, sett_pipeline_state *keys, sett_pipeline_state *values, sett_val *from, sett_val *to, bool edge)
+static void tiles(sett_build *b, const warp *x, sett_val *from, sett_val *to, bool edge)
 {
+    const attention_parts *t = x->base.t;
     sett_for (b, i, 0, sett_sub(from, to), 1) {
-        sett__warp_weights(b, f, f->t->q, next_stage(&f->t->k, keys), sett_sub(sett_sub(from, 1), i), edge);
-        release(keys);
-        sett__warp_sums(b, f, next_stage(&f->t->v, values));
-        release(values);
+        sett__warp_weights(b, &x->base, t->q, next_stage(&t->k, x->keys), sett_sub(sett_sub(from, 1), i), edge);
+        release(x->keys);
+        sett__warp_sums(b, &x->base, next_stage(&t->v, x->values));
+        release(x->values);
     }
 }
 
@@ -43,31 +50,31 @@ static bool keeps_query(const sett_attention_options *o)
     return o->d <= 96 && !(o->exact && o->softcap);
 }
 
-void sett__attention_consume_warps(sett_build *b, const attention_parts *t, sett_val *warp)
+/* A tile of queries. */
+static void work_on(sett_build *b, void *user)
 {
-    attention_work w = {0};
-    attention_warp f = {.t = t, .lane = sett_lane_idx(b), .row = sett_mul(warp, WARP_ROWS), .keeps_query = keeps_query(t->o)};
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    sett_pipeline_state *work = sett_pipeline_consumer_state(t->work), *query = sett_pipeline_consumer_state(t->query), *keys = sett_pipeline_consumer_state(t->k.pipe), *values = sett_pipeline_consumer_state(t->v.pipe);
-    sett__warp_make(b, &f);
-    f.scores.heads = t->o->group ? &t->packed : NULL;
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_consumer_wait(work);
-        sett_val *is_work = sett__attention_told(t, work, (sett_val **)&w, ATTENTION_WORK_INTS);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        release(work);
-        sett_if (b, is_work) {
-            f.of = w, f.of.row = sett_add(w.row, f.row);
-            sett_consumer_wait(query);
-            sett__warp_begin(&f, t->q);
-            sett__attention_scores_begin(b, &f.scores);
-            sett__attention_begin(b, &f.scores, f.o, f.max, f.sum);
-            tiles(b, &f, keys, values, w.to, sett_min(w.to, w.whole_to), true);
-            tiles(b, &f, keys, values, sett_min(w.to, w.whole_to), w.whole_from, false);
-            if (sett__attention_masks_first(t))
-                tiles(b, &f, keys, values, w.whole_from, w.from, true);
-            release(query);
-            store(b, &f, &w);
-        }
-    }
+    warp *x = user;
+    attention_warp *f = &x->base;
+    const attention_work *w = &x->w;
+    f->of = *w, f->of.row = sett_add(w->row, f->row);
+    sett_consumer_wait(x->query);
+    sett__warp_begin(f, f->t->q);
+    sett__attention_scores_begin(b, &f->scores);
+    sett__attention_begin(b, &f->scores, f->o, f->max, f->sum);
+    tiles(b, x, w->to, sett_min(w->to, w->whole_to), true);
+    tiles(b, x, sett_min(w->to, w->whole_to), w->whole_from, false);
+    if (sett__attention_masks_first(f->t))
+        tiles(b, x, w->whole_from, w->from, true);
+    release(x->query);
+    store(b, f, w);
+}
+
+void sett__attention_consume_warps(sett_build *b, const attention_parts *t, sett_val *number)
+{
+    warp x = {.base = {.t = t, .lane = sett_lane_idx(b), .row = sett_mul(number, WARP_ROWS), .keeps_query = keeps_query(t->o)}};
+    const attention_units units = {sett_var(b, SETT_I32, 1), sett_pipeline_consumer_state(t->work)};
+    x.query = sett_pipeline_consumer_state(t->query), x.keys = sett_pipeline_consumer_state(t->k.pipe), x.values = sett_pipeline_consumer_state(t->v.pipe);
+    sett__warp_make(b, &x.base);
+    x.base.scores.heads = t->o->group ? &t->packed : NULL;
+    sett__attention_each(b, t, &units, (sett_val **)&x.w, ATTENTION_WORK_INTS, true, work_on, &x);
 }

@@ -42,6 +42,9 @@ typedef struct turn {
     sett_val *load, *store;      /* which row of 16 bytes it names, of the first 32 keys and 16 columns */
     sett_val *four;              /* which of the four that share a row of weights */
     sett_val *upper;             /* of four lanes each: rows that are stored at once are of different banks if the upper four are odd columns where the lower are even */
+    sett_val *number;            /* of the warp */
+    attention_work w;
+    sett_pipeline_state *v, *vt;
 } turn;
 
 static sett_tensor *pieces_of(sett_build *b, sett_tensor *ring, int bytes)
@@ -120,32 +123,30 @@ static void turn_item(const turn *y, sett_val *i, sett_val *from, sett_val *to, 
     }
 }
 
+/* The tiles of V of a work. */
+static void turn_tiles(sett_build *b, void *user)
+{
+    const turn *y = user;
+    const int keys = y->t->o->tuning.keys, pieces = keys * y->t->v.columns / PIECE, items = pieces / KEYS / TOGETHER;
+    sett_for (b, i, 0, sett_sub(y->w.to, y->w.from), 1) {
+        sett_val *left = sett_sub(y->w.keys, sett_mul(sett_sub(sett_sub(y->w.to, 1), i), keys));
+        sett_consumer_wait(y->v);
+        sett_producer_acquire(y->vt);
+        sett_val *from = sett_mul(sett_pipeline_stage(y->v), pieces), *to = sett_mul(sett_pipeline_stage(y->vt), pieces);
+        sett_for (b, item, y->number, items, TURNING_WARPS)
+            turn_item(y, item, from, to, left);
+        sett_consumer_release(y->v);
+        sett_pipeline_advance(y->v);
+        sett_fence_view_async_shared(b);
+        sett_producer_commit(y->vt);
+        sett_pipeline_advance(y->vt);
+    }
+}
+
 void sett__attention_turn(sett_build *b, const attention_parts *t, sett_val *number)
 {
-    sett_pipeline_state *work = sett_pipeline_consumer_state(t->work), *get = sett_pipeline_consumer_state(t->v.pipe), *put = sett_pipeline_producer_state(t->vt.pipe);
-    const int keys = t->o->tuning.keys, pieces = keys * t->v.columns / PIECE, items = pieces / KEYS / TOGETHER;
-    const turn y = begin(b, t);
-    sett_tensor *more = sett_var(b, SETT_I32, 1);
-    attention_work w;
-    sett_while (b, sett_ne(sett_at(more, 0), 0)) {
-        sett_consumer_wait(work);
-        sett_val *is_work = sett__attention_told(t, work, (sett_val **)&w, ATTENTION_WORK_INTS);
-        sett_set(more, sett_to(is_work, SETT_I32), 0);
-        sett_if (b, is_work)
-            sett_for (b, i, 0, sett_sub(w.to, w.from), 1) {
-                sett_val *left = sett_sub(w.keys, sett_mul(sett_sub(sett_sub(w.to, 1), i), keys));
-                sett_consumer_wait(get);
-                sett_producer_acquire(put);
-                sett_val *from = sett_mul(sett_pipeline_stage(get), pieces), *to = sett_mul(sett_pipeline_stage(put), pieces);
-                sett_for (b, item, number, items, TURNING_WARPS)
-                    turn_item(&y, item, from, to, left);
-                sett_consumer_release(get);
-                sett_pipeline_advance(get);
-                sett_fence_view_async_shared(b);
-                sett_producer_commit(put);
-                sett_pipeline_advance(put);
-            }
-        sett_consumer_release(work);
-        sett_pipeline_advance(work);
-    }
+    sett_pipeline_state *work = sett_pipeline_consumer_state(t->work), *v = sett_pipeline_consumer_state(t->v.pipe), *vt = sett_pipeline_producer_state(t->vt.pipe);
+    turn y = begin(b, t);
+    y.number = number, y.v = v, y.vt = vt;
+    sett__attention_each(b, t, &(attention_units){sett_var(b, SETT_I32, 1), work}, (sett_val **)&y.w, ATTENTION_WORK_INTS, false, turn_tiles, &y);
 }

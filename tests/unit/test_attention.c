@@ -99,6 +99,25 @@ START_TEST(tiles_without_keys)
 }
 END_TEST
 
+/* Requests of at most 64 rows beside longer ones: those are taken two heads of K and V at a time where there are 2 or 4, and not where there are 3. */
+START_TEST(pairs_of_heads)
+{
+    problem p = {.requests = 5, .shared = 2 + _i % 3, .gap = 8, .window = 90, .rows = {1, 16, 17, 40, 0}, .keys = {300, 129, 17, 90, 40}};
+    p.heads = 4 * p.shared;
+    p.o = (sett_attention_options){.size = sizeof p.o, .dtype = SETT_BF16, .d = 128, .dv = 128, .page = _i % 2 ? 64 : 16, .ragged = 1, .lse = 1, .sinks = 1, .group = 4, .causal = _i % 2, .window = _i / 3 % 2, .dynamic = _i / 2 % 2, .tuning.blocks = 3};
+    in_order(_i, getenv("ATTENTION_SEED"));
+    if (!has_wgmma())
+        return;
+    sett_kernel *k = compiled_as(sett_attention, &p.o, NULL);
+    launch x = make_launch(&p);
+    for (int again = 0; again <= p.o.dynamic; again++)
+        launch_by(k, &x);
+    check_launch(&x, &by_options);
+    drop_launch(&x);
+    sett_kernel_release(k);
+}
+END_TEST
+
 /* K and V without a key: nothing in memory, and no address. */
 START_TEST(no_keys_at_all)
 {
@@ -431,7 +450,7 @@ START_TEST(bits_of_a_request)
     static const struct { int d, dv, causal, window, softcap; sett_dtype type; } kinds[] = {{64, 64, 0, 0, 0, SETT_BF16}, {128, 128, 1, 0, 0, SETT_BF16}, {192, 128, 0, 1, 0, SETT_BF16},
         {256, 256, 1, 1, 0, SETT_F16}, {96, 96, 1, 0, 1, SETT_BF16}, {128, 128, 1, 0, 0, SETT_F8E4M3FN}};
     const char *target = target_of(_i, BITS);
-    problem p = {.requests = 5, .heads = 2, .shared = 1, .window = 90, .cap = 2, .rows = {100, 0, 1, 130, 257}, .keys = {131, 50, 300, 128, 200}};
+    problem p = {.requests = 5, .heads = 4, .shared = 2, .window = 90, .cap = 2, .rows = {100, 0, 1, 130, 257}, .keys = {131, 50, 300, 128, 200}};
     p.o = (sett_attention_options){.size = sizeof p.o, .dtype = kinds[_i % BITS].type, .d = kinds[_i % BITS].d, .dv = kinds[_i % BITS].dv, .causal = kinds[_i % BITS].causal, .window = kinds[_i % BITS].window, .softcap = kinds[_i % BITS].softcap, .ragged = 1, .lse = 1};
     if (!runs(target) || (target && p.o.dtype == SETT_F8E4M3FN))
         return;
@@ -440,8 +459,8 @@ START_TEST(bits_of_a_request)
     launch_by(k, &all);
     sett_kernel_release(k);
     fetch(&all.out), fetch(&all.lse);
-    static const struct { int page, ragged, group; } ways[] = {{0, 0, 0}, {16, 0, 0}, {64, 0, 2}, {256, 1, 0}, {0, 1, 2}};
-    for (int way = 0; way < 5; way++)
+    static const struct { int page, ragged, group; } ways[] = {{0, 0, 0}, {16, 0, 0}, {64, 0, 2}, {256, 1, 0}, {0, 1, 2}, {16, 1, 2}};
+    for (int way = 0; way < 6; way++)
         for (int i = 0; i < p.requests; i++) {
             problem one = p;
             one.requests = 1, one.rows[0] = p.rows[i], one.keys[0] = p.keys[i], one.gap = 16;
@@ -475,6 +494,7 @@ Suite *attention_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, random_problems, 0, RANDOM_TESTS + OTHER_TESTS);
     tcase_add_loop_test(t, tiles_without_keys, 0, 4);
+    tcase_add_loop_test(t, pairs_of_heads, 0, 12);
     tcase_add_loop_test(t, no_keys_at_all, 0, 8);
     tcase_add_loop_test(t, functions_of_the_caller, 0, 2 * OWN);
     tcase_add_loop_test(t, functions_that_cannot_be, 0, (int)(sizeof odd / sizeof *odd));
