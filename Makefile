@@ -73,12 +73,21 @@ $(B)/obj/ptx/%.o: override CFLAGS += -D_GNU_SOURCE -isystem $(LLVM_INCLUDE)
 $(B)/obj/remote/%.o: override CFLAGS += -D_GNU_SOURCE -Os
 # What compiles once and is not waited for when it runs.
 $(B)/obj/tests/unit/%.o: override CFLAGS += -O1
+# Tests are there to see what the library does: only its own code and the kernels' are watched for undefined behaviour.
+ifneq ($(findstring undefined,$(SAN)),)
+$(B)/obj/tests/unit/%.o $(B)/obj/tests/conform/%.o: override CFLAGS += -fno-sanitize=undefined
+endif
 $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c tests/conform/*.c tests/rig/*.c)): override CFLAGS += -include tests/rig/assert.h
 # Flags by room: the CPU engine's loops want -O3; what no launch and no recording passes through is made for size.
 $(B)/obj/jit/sim/%.o $(B)/obj/bench/cpu.o: override CFLAGS += -O3
 # Thousands of small functions that call nothing: -O3 makes them larger and no faster, and tables to unwind them would be a
 # tenth of the library. -g has such tables all the same.
 $(B)/obj/jit/sim/rows/wide_base.o $(B)/obj/jit/sim/rows/wide_avx2.o: override CFLAGS += -O2 -fno-asynchronous-unwind-tables
+# Where UBSan looks for overflow, vectors of integers are added element by element: of the rows' one source that is done in the base's code,
+# with which golden and tensor_core compare the best.
+ifneq ($(findstring undefined,$(SAN)),)
+$(B)/obj/jit/sim/rows/wide_avx2.o: override CFLAGS += -fno-sanitize=signed-integer-overflow
+endif
 $(B)/obj/lib/cost/%.o $(B)/obj/lib/picture/%.o $(B)/obj/lib/print/%.o $(B)/obj/jit/warm/%.o: override CFLAGS += -Os
 # What reads bytes or text that others wrote is guarded: copies past an object and smashed stacks end the process.
 GUARDED := $(wildcard lib/base/lex.c lib/tape/*.c lib/layout/notation.c jit/asm/*.c jit/cache/*.c jit/kernel/meta.c jit/warm/*.c remote/*.c)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make check`: every test that needs no GPU, one line a part. Of a part that fails, tests/failure.sh shows the lines that say why,
 # and where its whole output lies; all parts run, and the last line says how many failed. CHECK_ONLY="unit lint" runs some of them. Parts
-# that keep all cores busy run one after another; the others, most of them one process at a time, in two lanes beside each other. No
+# that keep all cores busy run one after another; the others, most of them one process at a time, in lanes beside each other. No
 # limit is one of the wall's clock that a busy machine could reach: tests/rig/limits.h.
 set -u
 make=${MAKE:-make}
@@ -77,7 +77,7 @@ export CK_TIMEOUT_MULTIPLIER=10 # of CPU time, for sanitizers
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:detect_odr_violation=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 # Suites of many small tests, none of which spoils its process: a fork and a search for leaks a test is most of their time.
-in_one_process="attention attention_decode attention_targets product product_given product_groups product_blocks product_pointers weights epilogue_blocks activations hopper gemm_mma mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse sim_arrays together epilogues grouped gemm_few_rows promote sim sim_bounds eval launch maps tma_copies smem control build access cuda scheduler report properties"
+in_one_process="programs pipeline boxes attention attention_decode attention_targets product product_given product_groups product_blocks product_pointers weights epilogue_blocks activations hopper gemm_mma mistakes conform layouts gemm pipeline_wrong kernels mma ptx stale wgmma arch sync tensor_core tape tma atom layout inline expr misuse sim_arrays together epilogues grouped gemm_few_rows promote sim sim_bounds eval launch maps tma_copies smem control build access cuda scheduler report properties"
 memory() { # address and undefined behaviour: every suite, and what other systems computed
     b=build/san-address-undefined
     # shellcheck disable=SC2046
@@ -139,12 +139,16 @@ of_the_release() {
 of_memory() {
     passed=0 failed=0 skipped=0
     part oom oom release
-    part fault faults release ""
     part fuzz fuzz release 5000
     part address-undefined-fuzz fuzz san-address-undefined 500 SAN=address,undefined
     part address-undefined-examples memory_examples
     part address-undefined-oom oom san-address-undefined SAN=address,undefined
     part address-undefined-fault faults san-address-undefined "F1 F4 P R Z" SAN=address,undefined
+    :
+}
+of_waits() { # what waits for a clock or for other processes more than it computes
+    passed=0 failed=0 skipped=0
+    part fault faults release ""
     part limits limits
     part remote tests/remote.sh $rel
     :
@@ -157,8 +161,9 @@ part address-undefined memory
 part thread races
 lane release of_the_release
 lane memory of_memory
+lane waits of_waits
 wait
-for count in release memory; do
+for count in release memory waits; do
     read -r p f s <"$logs/$count.count" || f=1
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done

@@ -51,7 +51,7 @@ awk '$1 != $2 {may[$1, $2] = 1} END {for (p in may) {split(p, x, SUBSEP); if ((x
         }' >>"$tmp/bad"
 # What a reader of a face reads: the face, inside.h, and every header of the room that they include, at most 250 lines each.
 own_headers() { # room: those headers, in the order in which they are met
-    echo "$1/$(basename "$1").h $1/inside.h" | tr ' ' '\n' | awk -v r="$1" '
+    printf '%s\n' "$1/${1##*/}.h" "$1/inside.h" | awk -v r="$1" '
         function follow(f,   line, name, at, i) {
             if (f in seen) return
             seen[f] = 1
@@ -67,20 +67,21 @@ own_headers() { # room: those headers, in the order in which they are met
         {follow($0)}'
 }
 (cd "$root" && for r in $(awk '{print $1}' "$tmp/may" | sort -u); do
-    for h in $(own_headers "$r"); do
+    [ -d "$r" ] && for h in $(own_headers "$r"); do
         [ "$(wc -l <"$h")" -le 250 ] || echo "$h has $(wc -l <"$h") lines, of at most 250"
     done
 done) >>"$tmp/bad"
 
 # ---- symbols -------------------------------------------------------------------------------------------------
 # "file D symbol", "file U symbol function-or-section"; who names a symbol is found by the relocations.
-(cd "$b/obj" && find lib jit ptx remote -name '*.o' | sort | while read -r o; do
-    [ -f "$here/${o%.o}.c" ] || continue # of a file that was moved or removed
-    nm "$o" | awk -v f="${o%.o}.c" '$(NF - 1) ~ /^[A-TV-Z]$/ {print f, "D", $NF} $(NF - 1) ~ /^[a-tx-z]$/ {print f, "L", $NF}'
-    objdump -r "$o" | awk -v f="${o%.o}.c" '
+# Objects of files that were moved or removed are left out.
+(cd "$b/obj" && find lib jit ptx remote -name '*.o' | sort | while read -r o; do [ ! -f "$here/${o%.o}.c" ] || echo "$o"; done) >"$tmp/objects"
+(cd "$b/obj" && xargs -r nm -A <"$tmp/objects" | awk '{f = $1; sub(/\.o:.*/, ".c", f)}
+        $(NF - 1) ~ /^[A-TV-Z]$/ {print f, "D", $NF} $(NF - 1) ~ /^[a-tx-z]$/ {print f, "L", $NF}'
+    xargs -r objdump -r <"$tmp/objects" | awk '
+        / file format / {f = $1; sub(/\.o:$/, ".c", f); split("", seen); next}
         /^RELOCATION RECORDS FOR/ {s = $4; gsub(/\[|\]|:/, "", s); sub(/^\.(rela\.)?(text|rodata|data\.rel\.ro|data\.rel|data)(\.local)?\.?/, "", s); skip = s ~ /^\.(debug|eh_frame)/; next}
-        !skip && $3 ~ /^[A-Za-z_]/ {t = $3; sub(/[-+]0x.*/, "", t); if (!seen[t]++) print f, "U", t, s == "" ? "?" : s}'
-done) >"$tmp/symbols"
+        !skip && $3 ~ /^[A-Za-z_]/ {t = $3; sub(/[-+]0x.*/, "", t); if (!seen[t]++) print f, "U", t, s == "" ? "?" : s}') >"$tmp/symbols"
 awk -v may="$tmp/may" -v out="$tmp/calls" -v uses="$tmp/uses" '
     BEGIN {while ((getline line <may) > 0) {split(line, x, " "); ok[x[1], x[2]] = 1; room[x[1]] = 1}}
     function room_of(f,   d) {d = f; do sub("/[^/]*$", "", d); while (d != "" && !(d in room) && d ~ "/"); return d}
@@ -125,7 +126,7 @@ awk '/^(lib|jit)/ {sub(":", "", $1); print $1 ": " $8, "files call each other in
 # A face, with the headers of its room that it includes, that takes a function of its caller's must say so in the table. Their
 # declarations are taken one by one: a whole struct is one. The driver's own functions (sett__cu_) are none of a caller's.
 (cd "$root" && for r in $(awk '$1 ~ "/" {print $1}' "$tmp/may" | sort -u); do
-    h=$r/$(basename "$r").h
+    h=$r/${r##*/}.h
     [ -f "$h" ] || continue
     for f in "$h" $(sed -nE 's/^ *# *include *"([^"]*)".*/\1/p' "$h" | sed "s|^[^/]*\$|$r/&|" | grep "^$r/[^/]*\$"); do
         [ ! -f "$f" ] || awk -v r="$r" '
@@ -191,7 +192,7 @@ awk '$1 == "header" {print $2, $3}' "$table" >"$tmp/headers"
     [ ! -f "include/$h" ] || sed -nE 's/^typedef (struct|enum|union) .*[ *](sett_[a-z0-9_]+);.*/\2/p; s/^\} (sett_[a-z0-9_]+);.*/\1/p; s/^typedef [^(]*\( *\*(sett_[a-z0-9_]+)\).*/\1/p' "include/$h" | sed "s|\$| $r|"
 done <"$tmp/headers") | sort -u >"$tmp/types"
 (cd "$root" && for r in $(awk '$1 ~ "/" {print $1}' "$tmp/may" | sort -u); do
-    for h in $(own_headers "$r"); do
+    [ -d "$r" ] && for h in $(own_headers "$r"); do
         sed -E 's|//.*||; s|/\*[^*]*\*/||g; s/^ \*.*//; s/^\/\*.*//; s/struct sett_[a-z0-9_]+//g' "$h" | grep -noE '\bsett_[a-z0-9_]+' | sed "s|^|$r $h:|; s|:\(sett_\)| \1|"
     done
 done) | sort -u | awk -v may="$tmp/may" -v types="$tmp/types" '
