@@ -193,6 +193,7 @@ static void forget(near *n)
     sett__clocks_drop(n, n->coming);
     sett__clocks_drop(n, n->met);
     n->coming = n->met = NULL;
+    n->last_event = NULL;
     n->time = n->n_chunk = n->live = n->swept = 0;
 }
 
