@@ -95,7 +95,7 @@ typedef struct actor {
     sett__cta *where;
     uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
     uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
-    bool strict;
+    bool strict, same; /* same: what it stores is there already, by the same store */
     /* of the cell that was looked at last */
     uint32_t seen, seen_lane;
     bool seen_fine;

@@ -22,15 +22,27 @@ static bool one_value(const sett__accesses *a, uint32_t lanes)
     return same;
 }
 
-/* Does one store write what it has written there already? The store that is told has not happened yet. */
+static uint32_t cell_at(const struct cells *s, uint32_t at)
+{
+    const row *r = &s->row[at >> ROW_LG];
+    return r->at + ((at & (ROW - 1)) >> r->lg);
+}
+
+/* Does one store write what it has written there already? Then those who read it in between have read the same. The store that is told
+ * has not happened yet. What is now there, nobody knows of whom. */
 static bool stores_the_same(const actor *x, const access *old, uint32_t lane, uint32_t at)
 {
     const sett__accesses *a = x->of;
-    if (!a || a->insn->step != SETT__S_STORE || old->op != x->op || old->how != SETT__WRITE)
+    if (!a || x->how != SETT__WRITE || a->insn->step != SETT__S_STORE || old->how == SETT__UPDATE)
         return false;
+    struct cells *s = x->n->block[x->where->rank].cells;
+    const uint32_t cell = cell_at(s, at), writer = s->write[cell];
     lane = lane < WARP ? lane : (uint32_t)__builtin_ctz(a->lanes);
-    const uint32_t from = (uint32_t)(at - a->at[lane]);
-    return from < a->bytes && stored(a, lane, from) == a->of->shared[at];
+    const uint32_t from = (uint32_t)(at - a->at[lane]), unit = 1u << s->row[at >> ROW_LG].lg;
+    bool same = (!writer || sett__access_at(x->n, writer)->op == x->op) && (old->op == x->op || old->how == SETT__READ);
+    for (uint32_t k = 0; k < unit && same; k++)
+        same = from + k < a->bytes && stored(a, lane, from + k) == a->of->shared[at + k];
+    return same;
 }
 
 /* ---- rules: two accesses ----------------------------------------------------------------------------------------------- */
@@ -44,8 +56,10 @@ static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, 
     if (a->op == SETT__NONE)
         return true;
     if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
-        if (!x->strict && stores_the_same(x, a, lane, at))
+        if (!x->strict && stores_the_same(x, a, lane, at)) {
+            x->same = true;
             return true;
+        }
         const bool order = sett__covers(x->n, x->known, STRONGER, a->agent, old_lane, old);
         return sett__tell_conflict(x, order ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, old_lane, lane, at);
     }
@@ -64,7 +78,9 @@ static bool ask(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32
         return x->seen_fine;
     x->seen = old;
     x->seen_lane = lanes;
-    return x->seen_fine = is_before(x, old, old_lane, lane, at);
+    x->seen_fine = is_before(x, old, old_lane, lane, at);
+    x->seen = x->same ? 0 : old; /* the next cell may have another value */
+    return x->seen_fine;
 }
 
 /* Everybody who has read the cell, or changed it: those who did so as an atomic alone, or the others, or all. */
@@ -208,16 +224,22 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
 static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
+    uint64_t unknown[ROW / 64] = {0}; /* cells of which nobody knows any more who wrote them */
     if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
+            x->same = false;
             if (s->write[i + k] > floor)
                 ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
             if (s->read[i + k] > floor)
                 ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, true, true);
+            unknown[k / 64] |= (uint64_t)x->same << k % 64;
+            x->same = false;
         }
     for (uint32_t k = 0; k < n; k++)
         s->write[i + k] = x->time, s->read[i + k] = 0;
+    for (uint32_t k = 0; unknown[0] | unknown[1] && k < n; k++)
+        s->write[i + k] = unknown[k / 64] >> k % 64 & 1 ? 0 : x->time;
     put_lanes(s->write_lane + i, p, at, r->lg, n);
     return true;
 }

@@ -49,8 +49,7 @@ static bool accesses(sett__core *c, const sett__accesses *a)
 {
     near *n;
     sett__global *g;
-    sett__count_cost(c, a);
-    if (!find(c, &n, &g))
+    if (!sett__count_cost(c, a) || !find(c, &n, &g))
         return sett__no_memory(c, a->warp, a->op);
     return (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
 }
