@@ -58,7 +58,8 @@ static bool sync(sett__core *c, const sett__sync *s)
 {
     near *n;
     sett__global *g;
-    const bool fine = find(c, &n, &g) && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__near_sync(c, n, s));
+    const bool begins = s->what == SETT__CLUSTER_BEGINS;
+    const bool fine = find(c, &n, &g) && (begins ? sett__near_begin(c) : sett__proof_sync(c, n, s) && sett__near_sync(c, n, s));
     return fine ? sett__global_sync(c, n, g, s) : sett__no_memory(c, s->warp, s->op);
 }
 
