@@ -39,7 +39,9 @@ static bool stores_the_same(const actor *x, const access *old, uint32_t lane, ui
     const uint32_t cell = cell_at(s, at), writer = s->write[cell];
     lane = lane < WARP ? lane : (uint32_t)__builtin_ctz(a->lanes);
     const uint32_t from = (uint32_t)(at - a->at[lane]), unit = 1u << s->row[at >> ROW_LG].lg;
-    bool same = (!writer || sett__access_at(x->n, writer)->op == x->op) && (old->op == x->op || old->how == SETT__READ);
+    const access *by = sett__access_at(x->n, writer);
+    bool same = old->op == x->op || (old->how == SETT__READ && old->proxy == SETT__GENERIC_PROXY && (!writer || by->agent != x->agent)); /* several warps fill one place */
+    same &= !writer || by->op == x->op;
     for (uint32_t k = 0; k < unit && same; k++)
         same = from + k < a->bytes && stored(a, lane, from + k) == a->of->shared[at + k];
     return same;
