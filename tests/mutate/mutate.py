@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -217,6 +218,12 @@ class Build:
         c = subprocess.run(link, cwd=ROOT, capture_output=True, text=True)
         if c.returncode:
             return None
+        if not example:  # sett for Python takes the library beside it
+            tree = os.path.join(folder, "tree")
+            shutil.copytree(os.path.join(ROOT, self.build, "python/tree"), tree, copy_function=os.link)
+            of_tree = os.path.join(tree, "sett/lib/libsett-kernels.so.0")
+            os.unlink(of_tree)
+            os.link(os.path.join(folder, "libsett-kernels.so.0"), of_tree)
         return [[os.path.join(folder, stem)]] if example else None
 
     def flags(self, obj, file):
@@ -233,11 +240,11 @@ class Build:
         return self.commands["objects"]
 
 
-def judge(build, commands, folder, order):
+def judge(commands, folder, order):
     """What the runs say: (verdict, words)."""
     findings, bad = [], ""
     env = dict(os.environ, SETT_CHECK="errors", SETT_CHECK_JSON=os.path.join(folder, "found.json"), SETT_DEVICE="cpu", SETT_CACHE_DIR="",
-               LD_LIBRARY_PATH=folder, SETT_CPU_ASYNC=order, PYTHONPATH=os.path.join(ROOT, build, "python/tree"))
+               SETT_CPU_ASYNC=order, PYTHONPATH=os.path.join(folder, "tree"))
     for command in commands:
         try:
             os.unlink(env["SETT_CHECK_JSON"])
@@ -261,7 +268,7 @@ def judge(build, commands, folder, order):
 
 
 def run(build, drivers, mutant, orders):
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mutant-", dir=os.path.join(ROOT, build.build)) as folder:
         own = build.run(mutant, folder)
         if own is None and mutant.file.startswith("examples/"):
             return "stillborn", ""
@@ -270,7 +277,7 @@ def run(build, drivers, mutant, orders):
         commands = own or [[sys.executable if x == "python3" else x for x in shlex.split(d)] for d in drivers[mutant.file]]
         seen = ("silent", "")
         for order in orders:
-            verdict = judge(build.build, commands, folder, order)
+            verdict = judge(commands, folder, order)
             if verdict[0] == "found":
                 return verdict
             seen = verdict if verdict[0] == "seen" else seen
