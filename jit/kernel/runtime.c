@@ -60,7 +60,7 @@ void sett__runtime_release(sett__runtime *r)
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (sett__same_process(r))
-        sett__allocations_clear(&r->blocks), sett__befores_clear(&r->befores), sett__stand_ins_clear(&r->stand_ins);
+        sett__allocations_clear(&r->blocks), sett__befores_end(&r->befores), sett__stand_ins_clear(&r->stand_ins);
     sett__cuda_close(r->cuda);
     if (r->gate != &r->own_gate)
         munmap(r->gate, GATE_PAGE);

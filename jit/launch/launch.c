@@ -56,6 +56,7 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
         return s;
     sett__checked check = {.to = how->to};
     check.before = sett__befores_take(&r->befores, handle);
+    check.maps = sett__befores_maps(&r->befores);
     const sett__sim_launch launch = {
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
         .block = {d->block[0], d->block[1], d->block[2]},
@@ -89,6 +90,7 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
     if (launch.check)
         sett__findings_told(&check.to);
     sett__before_free(check.before);
+    sett__before_free(check.maps);
     sett__befores_put(&r->befores, check.after, handle);
     return s;
 }

@@ -23,6 +23,7 @@ bool sett__allocations_around(sett__allocations *, const void *, sett__extent *,
 sett_status sett__allocations_check(
     sett__allocations *, const sett__sig *, const char *kernel, const sett_launch_arg *, const sett__extent *, sett_error *);
 sett_status sett__allocations_alive(sett__allocations *, const sett__sig *, const char *kernel, const sett__extent *, sett_error *);
+enum { SETT__MARK = 0xffa, SETT__MARK_LG = 20 }; /* the upper bits of a word that nobody has written */
 /* Of a block that was just made, if `marks`: each word gets a value that nobody writes by chance. */
 void sett__allocation_mark(const sett__allocations *, void *, size_t bytes);
 /* The first of these bytes that still holds such a value, -1: none does. The kernel may read them. */
@@ -43,11 +44,13 @@ sett_status sett__stand_ins_of(sett__stand_ins *, const sett__program *, const c
 /* ---- check/before.c: the launch before, on each stream, where the next one may begin before it ends ------------- */
 typedef struct sett__befores {
     pthread_mutex_t lock;
-    struct sett__before *first;
+    struct sett__before *first, *maps; /* maps: launches that wrote tensor maps, the last ones */
 } sett__befores;
 struct sett__before *sett__befores_take(sett__befores *, const void *handle); /* NULL: what comes next on that stream begins when it has ended */
 void sett__befores_put(sett__befores *, struct sett__before *, const void *handle); /* takes it over */
+struct sett__before *sett__befores_maps(sett__befores *); /* held: sett__before_free lets it go */
 void sett__befores_clear(sett__befores *); /* the host has waited */
+void sett__befores_end(sett__befores *);
 void sett__before_free(struct sett__before *); /* NULL is ignored */
 
 /* ---- host/running.c: launches of the CPU engine that are under way ------------------------------------------------ */

@@ -28,6 +28,7 @@ typedef struct sett__checked {
     struct sett__costs *costs;     /* what accesses cost: jit/sim/check/costs.c; NULL: nothing yet */
     struct sett__checker *checker; /* of jit/sim/check; NULL: none yet */
     struct sett__before *before, *after; /* check/before.c: the launch before, whose end this one need not wait for; this one, for the next. NULL: none */
+    struct sett__before *maps; /* launches that wrote tensor maps */
 } sett__checked;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];

@@ -7,6 +7,10 @@
 /* The tape has what a finding's sites need: operations, lines and names. */
 struct sett__before {
     struct sett__before *next;
+    struct sett__before *older;  /* that may still run as well; NULL: none */
+    struct sett__before *next_map; /* of launches that wrote maps */
+    uint32_t refs;
+    bool overlapped, maps;       /* the next launch may begin before its end; it wrote maps */
     const void *handle;
     sett__cells *cells;
     sett__tape tape;
@@ -15,8 +19,9 @@ struct sett__before {
 
 void sett__before_free(sett__before *b)
 {
-    if (!b)
+    if (!b || --b->refs)
         return;
+    sett__before_free(b->older);
     for (uint32_t i = 0; b->tape.string && i < b->tape.n_string; i++)
         free((char *)(uintptr_t)b->tape.string[i]);
     free(b->tape.string);
@@ -35,19 +40,35 @@ static void *copy_of(const void *from, size_t bytes)
     return to;
 }
 
-sett__before *sett__before_make(const sett__program *p, const char *kernel, sett__cells *cells)
+static sett__before *hold(sett__before *b)
+{
+    if (b)
+        b->refs++;
+    return b;
+}
+
+static bool has(const sett__tape *t, uint8_t one, uint8_t other)
+{
+    uint32_t v = 0;
+    while (v < t->n_op && t->op[v].code != one && t->op[v].code != other)
+        v++;
+    return v < t->n_op;
+}
+
+sett__before *sett__before_make(const sett__program *p, const sett__sim_launch *l, sett__cells *cells, bool early)
 {
     const sett__tape *t = p->given;
-    bool releases = false;
-    for (uint32_t v = 0; v < t->n_op; v++)
-        releases |= t->op[v].code == SETT__DEPLAUNCH;
-    sett__before *b = releases ? calloc(1, sizeof *b) : NULL;
+    const bool overlapped = has(t, SETT__DEPLAUNCH, SETT__DEPLAUNCH), maps = has(t, SETT__MAPCOPY, SETT__MAPREPLACE);
+    sett__before *b = overlapped || maps ? calloc(1, sizeof *b) : NULL;
     if (!b) {
         sett__cells_free(cells);
         return NULL;
     }
+    b->refs = 1;
+    b->overlapped = overlapped, b->maps = maps;
     b->cells = cells;
-    b->kernel = strdup(kernel ? kernel : "?");
+    b->older = early ? hold(l->check->before) : NULL;
+    b->kernel = strdup(l->name ? l->name : "?");
     b->tape = (sett__tape){.n_op = t->n_op, .n_site = t->n_site, .n_string = t->n_string, .op = copy_of(t->op, t->n_op * sizeof *t->op),
         .site = copy_of(t->site, t->n_site * sizeof *t->site), .string = calloc((size_t)t->n_string + 1, sizeof *t->string)};
     bool fine = b->kernel && b->tape.op && b->tape.site && b->tape.string;
@@ -72,6 +93,20 @@ sett__before *sett__befores_take(sett__befores *all, const void *handle)
     return b;
 }
 
+/* The newest few. */
+static void put_maps(sett__befores *all, sett__before *b)
+{
+    enum { MOST = 4 };
+    sett__before **at = &all->maps;
+    b->next_map = all->maps;
+    all->maps = hold(b);
+    for (int n = 0; *at && n < MOST; n++)
+        at = &(*at)->next_map;
+    sett__before *old = *at;
+    *at = NULL;
+    sett__before_free(old);
+}
+
 void sett__befores_put(sett__befores *all, sett__before *b, const void *handle)
 {
     if (!b)
@@ -79,9 +114,29 @@ void sett__befores_put(sett__befores *all, sett__before *b, const void *handle)
     sett__before_free(sett__befores_take(all, handle));
     b->handle = handle;
     pthread_mutex_lock(&all->lock);
-    b->next = all->first;
-    all->first = b;
+    if (b->maps)
+        put_maps(all, b);
+    b->next = b->overlapped ? all->first : NULL;
+    all->first = b->overlapped ? b : all->first;
     pthread_mutex_unlock(&all->lock);
+    if (!b->overlapped)
+        sett__before_free(b);
+}
+
+sett__before *sett__befores_maps(sett__befores *all)
+{
+    pthread_mutex_lock(&all->lock);
+    sett__before *b = hold(all->maps);
+    pthread_mutex_unlock(&all->lock);
+    return b;
+}
+
+static void free_all(sett__before *b)
+{
+    for (sett__before *next; b; b = next) {
+        next = b->next;
+        sett__before_free(b);
+    }
 }
 
 void sett__befores_clear(sett__befores *all)
@@ -90,10 +145,30 @@ void sett__befores_clear(sett__befores *all)
     sett__before *b = all->first;
     all->first = NULL;
     pthread_mutex_unlock(&all->lock);
-    for (sett__before *next; b; b = next) {
-        next = b->next;
+    free_all(b);
+}
+
+void sett__befores_end(sett__befores *all)
+{
+    sett__befores_clear(all);
+    for (sett__before *b = all->maps, *next; b; b = next) {
+        next = b->next_map;
         sett__before_free(b);
     }
+    all->maps = NULL;
+}
+
+uint32_t sett__before_wrote(const sett__before *b, uintptr_t at, uint64_t bytes, const sett__tape **of)
+{
+    uintptr_t where;
+    for (; b; b = b->next_map) {
+        const sett__stamp *x = sett__cells_used(b->cells, at, bytes, SETT__WRITE, &where);
+        *of = &b->tape;
+        if (x)
+            return x->op;
+    }
+    *of = NULL;
+    return SETT__NONE;
 }
 
 /* ---- waits, and what came without one ------------------------------------------------------------------------------------- */
@@ -107,7 +182,7 @@ bool sett__grid_waited(sett__grid_wait **all, const sett__actor *a)
     return true;
 }
 
-static bool is_behind(const sett__grid_wait *w, const sett__actor *a)
+bool sett__grid_behind(const sett__grid_wait *w, const sett__actor *a)
 {
     const uint32_t warp = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
     for (; w; w = w->next) {
@@ -133,9 +208,11 @@ void sett__before_meets(const sett__before *b, const sett__grid_wait *waits, con
     char words[800], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     uintptr_t p;
-    if (wait == t->n_op || is_behind(waits, a))
+    if (wait == t->n_op || sett__grid_behind(waits, a))
         return;
-    const sett__stamp *old = sett__cells_used(b->cells, at, bytes, now->how & SETT__WRITE ? SETT__UPDATE : SETT__WRITE, &p);
+    const sett__stamp *old = NULL;
+    for (; b && !old; b = old ? b : b->older)
+        old = sett__cells_used(b->cells, at, bytes, now->how & SETT__WRITE ? SETT__UPDATE : SETT__WRITE, &p);
     if (!old)
         return;
     sett__finding f = {.kind = SETT_CHECK_PDL, .level = SETT_CHECK_ERROR};
@@ -145,7 +222,7 @@ void sett__before_meets(const sett__before *b, const sett__grid_wait *waits, con
     sett__finding_site(&f, wait, SETT_CHECK_ROLE_WAIT);
     sett__putf(&to, "%s %s ", sett__ops[t->op[now->op].code].text, now->how & SETT__WRITE ? "writes" : "reads");
     sett__put_global(a->c, p, &to);
-    sett__putf(&to, ", which the launch before (%s, %s at %s) %s, and has not waited for it: that launch may still run", b->kernel, sett__ops[b->tape.op[old->op].code].text,
+    sett__putf(&to, ", which a launch before (%s, %s at %s) %s, and has not waited for it: that launch may still run", b->kernel, sett__ops[b->tape.op[old->op].code].text,
         sett__op_where(&b->tape, old->op, where, sizeof where), old->how & SETT__WRITE ? "writes" : "reads");
     sett__putf(&to, "\n  fix    sett_griddepcontrol_wait, at %s, before this", sett__where(a->c->program, wait, where, sizeof where));
     sett__report(a->c, &f, "%s", words);

@@ -8,12 +8,16 @@
 
 typedef struct sett__before sett__before;
 /* Of a launch that has ended: takes the cells over. NULL: the next one does not overlap it, or out of memory; then the cells are freed. */
-sett__before *sett__before_make(const sett__program *, const char *kernel, sett__cells *);
+/* early: each block let the next launch begin before it waited itself: then what it did not wait for may still run, too. */
+sett__before *sett__before_make(const sett__program *, const sett__sim_launch *, sett__cells *, bool early);
+/* The last of the launches that wrote maps which wrote these bytes: the operation, and its tape. SETT__NONE: none is known. */
+uint32_t sett__before_wrote(const sett__before *, uintptr_t at, uint64_t bytes, const sett__tape **);
 /* A wait of lanes of a warp, by which a cluster knows that all is there. */
 typedef struct sett__grid_wait {
     struct sett__grid_wait *next;
     uint32_t domain, agent, lanes, time;
 } sett__grid_wait;
+bool sett__grid_behind(const sett__grid_wait *, const sett__actor *); /* has it waited? */
 bool sett__grid_waited(sett__grid_wait **, const sett__actor *); /* false: out of memory */
 /* An access that no wait precedes: is it told? */
 void sett__before_meets(const sett__before *, const sett__grid_wait *, const sett__actor *, const sett__stamp *, uintptr_t at, uint64_t bytes);

@@ -309,7 +309,7 @@ static bool same_actor(const sett__stamp *a, const sett__stamp *b)
 /* Nothing that it could add: who used the cells last used them so, and nothing came between. */
 static bool is_known(const sett__stamp *old, const sett__stamp *now)
 {
-    return same_actor(old, now) && old->epoch == now->epoch && old->how == now->how && old->width == now->width && old->scope == now->scope;
+    return same_actor(old, now) && old->epoch == now->epoch && old->op == now->op && old->how == now->how && old->width == now->width && old->scope == now->scope;
 }
 
 static bool is_plain_write(const sett__stamp *s)

@@ -222,6 +222,20 @@ static bool may_be_unwritten(const follow *f, const sett__place *at)
     return f->c->launch->blocks && f->c->launch->blocks->marks && (space == SETT__GLOBAL || space == SETT__ADDRESS);
 }
 
+/* Does anything that was loaded look as what nobody has written? Elements of a byte do not tell. */
+static bool looks_marked(const follow *f)
+{
+    const sett__insn *i = f->i;
+    const void *d = sett__at(f->w, i->d);
+    const size_t n = ((size_t)i->n * WARP << i->lg) / 4;
+    uint32_t any = i->lg == 0;
+    for (size_t k = 0; k < n && i->lg > 1; k++)
+        any |= ((const uint32_t *)d)[k] >> SETT__MARK_LG == SETT__MARK;
+    for (size_t k = 0; k < 2 * n && i->lg == 1; k++)
+        any |= ((const uint16_t *)d)[k] >> (SETT__MARK_LG - 16) == SETT__MARK;
+    return any;
+}
+
 /* Do lanes without a gap read bytes without a gap, all of which somebody wrote? */
 static bool row_is_written(const follow *f, const sett__place *at, uint32_t lanes, uint32_t bytes)
 {
@@ -236,7 +250,7 @@ static void load_global(const follow *f, const sett__place *at, uint32_t lanes)
 {
     const sett__insn *i = f->i;
     const uint32_t bytes = i->n << i->lg, word = i->d / SETT__ROW_ALIGN;
-    for (uint32_t left = row_is_written(f, at, lanes, bytes) ? 0 : lanes; left; left &= left - 1) {
+    for (uint32_t left = !looks_marked(f) || row_is_written(f, at, lanes, bytes) ? 0 : lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         const unsigned char *p = global_at(f, at, l);
         for (uint32_t k = 0; k < bytes; k++) {

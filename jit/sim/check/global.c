@@ -18,6 +18,8 @@ struct sett__global {
     sett__before *before;  /* the launch before, which may still run; NULL: it has ended */
     sett__grid_wait *waits;
     sett__map_acquire *acquires;
+    struct { const sett__warp *w; uint32_t op; int lane; uintptr_t at; } map; /* by which a copy is about to begin; at 0: none */
+    uint32_t early, last_early; /* clusters that let the next launch begin before they waited themselves: how many, and the last */
     bool strict;
 };
 
@@ -56,18 +58,17 @@ static void actor_of(sett__global *g, const sett__warp *w, uint32_t lanes, uint3
 }
 
 /* What goes on by itself knows what its thread knew when it began. */
-static void actor_of_copy(sett__global *g, const sett__effect *e)
+static void actor_of_event(sett__global *g, const sett__event *x, uint8_t how)
 {
-    const sett__event *x = g->core->event;
-    const flight *f = x ? x->told : NULL;
-    actor_of(g, e->warp, 1u << e->lane, e->op);
+    const flight *f = x->told;
+    actor_of(g, x->warp, 1u << x->lane, x->op);
     if (!f || !f->known)
         return;
     const bool load = x->kind == SETT__EVENT_LOAD;
     const uint32_t rank = !load || x->ranks >> g->actor.rank & 1 ? g->actor.rank : (uint32_t)__builtin_ctz(x->ranks);
-    const uint32_t role = load ? OF_MBARRIER : e->how == SETT__READ ? OF_BULK_READ : OF_BULK_WRITE;
+    const uint32_t role = load ? OF_MBARRIER : how == SETT__READ ? OF_BULK_READ : OF_BULK_WRITE;
     g->actor.known = f->known;
-    g->actor.agent = sett__agent(g->actor.n, role, rank, load ? g->actor.n->mbar_number[x->mbar] : e->warp->index);
+    g->actor.agent = sett__agent(g->actor.n, role, rank, load ? g->actor.n->mbar_number[x->mbar] : x->warp->index);
     g->actor.time = f->time[load ? rank : role == OF_BULK_WRITE];
 }
 
@@ -243,17 +244,20 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
 {
     sett__global *g = with;
     const bool strong = old->how & now->how & SETT__STRONG && old->proxy == now->proxy && old->width == now->width;
+    const bool map = old->proxy == SETT__TENSORMAP_PROXY;
     uintptr_t at;
+    if (now->proxy == SETT__TENSORMAP_PROXY) /* maps.c */
+        return true;
     if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
         return true;
     order is = order_at(g, old, at);
     if (is.before)
-        return old->proxy == now->proxy || old->proxy == SETT__ASYNC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
+        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
     if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
         return true;
     if (!g->strict && g->of && old->op == now->op && !((old->how ^ SETT__WRITE) | (now->how ^ SETT__WRITE)) && stores_the_same(g, now, lo, hi))
         return true;
-    return report(g, strong || is.stronger ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, &is.weak);
+    return report(g, map ? SETT_CHECK_TENSORMAP : strong || is.stronger ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, &is.weak);
 }
 
 /* ---- accesses of threads ---------------------------------------------------------------------------------------------------- */
@@ -398,6 +402,38 @@ bool sett__global_accesses(sett__core *c, near *n, sett__global *g, const sett__
 }
 
 /* ---- copies -------------------------------------------------------------------------------------------------------------------- */
+/* A copy is about to begin by a map in memory, or a thread acquires one. False: out of memory. */
+static bool tell_map(sett__global *g, const sett__effect *e)
+{
+    uintptr_t where;
+    const uintptr_t at = (uintptr_t)e->p;
+    const sett__stamp *by = sett__cells_used(g->cells, at, SETT__MAP_BYTES, SETT__WRITE, &where);
+    if (e->how) {
+        sett__map_used(g->acquires, g->core->launch->check->maps, by, &g->actor, at);
+        g->map.w = e->warp, g->map.op = e->op, g->map.lane = e->lane, g->map.at = at;
+        return true;
+    }
+    const bool own = by && by->domain == g->actor.domain && by->agent == g->actor.agent && !(by->how & SETT__BY_ITSELF);
+    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, where).before) ? by : NULL);
+}
+
+/* The copy reads the map somewhen until it has completed. */
+static bool map_is_read(sett__core *c, near *n, sett__global *g, const sett__sync *s)
+{
+    const uintptr_t at = g->map.at;
+    const sett__event *e = s->event;
+    if (!at || e->warp != g->map.w || e->op != g->map.op || e->lane != g->map.lane)
+        return true;
+    g->map.at = 0;
+    g->core = c;
+    g->near = n;
+    g->of = NULL;
+    actor_of_event(g, e, SETT__READ);
+    const sett__stamp x = {.domain = g->actor.domain, .epoch = g->actor.time, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
+        .how = SETT__READ | SETT__BY_ITSELF, .proxy = SETT__TENSORMAP_PROXY};
+    return touch(g, &x, at, SETT__MAP_BYTES);
+}
+
 bool sett__global_effect(sett__core *c, near *n, sett__global *g, const sett__effect *e)
 {
     const bool reduces = e->agent && e->how == SETT__UPDATE;
@@ -406,17 +442,30 @@ bool sett__global_effect(sett__core *c, near *n, sett__global *g, const sett__ef
     g->of = NULL;
     if (e->proxy == SETT__TENSORMAP_PROXY) {
         actor_of(g, e->warp, 1u << e->lane, e->op);
-        if (e->how)
-            sett__map_used(g->acquires, g->cells, &g->actor, (uintptr_t)e->p);
-        return e->how || sett__map_acquired(&g->acquires, &g->actor, (uintptr_t)e->p) || sett__no_memory(c, e->warp, e->op);
+        return tell_map(g, e) || sett__no_memory(c, e->warp, e->op);
     }
-    actor_of_copy(g, e);
+    if (c->event)
+        actor_of_event(g, c->event, e->how);
+    else
+        actor_of(g, e->warp, 1u << e->lane, e->op);
     const sett__stamp s = {.domain = g->actor.domain, .epoch = g->actor.time, .op = e->op, .agent = (uint16_t)g->actor.agent, .lane = (uint8_t)e->lane,
         .how = (uint8_t)(e->how | (reduces ? SETT__STRONG : 0) | (e->agent ? SETT__BY_ITSELF : 0)), .proxy = e->proxy, .scope = SETT_SCOPE_GPU};
     return touch(g, &s, (uintptr_t)e->p, e->bytes);
 }
 
 /* ---- fences, and ends -------------------------------------------------------------------------------------------------------- */
+/* The next launch begins when each block has let it: before any of them has waited, if all did so early. */
+static void note_release(sett__core *c, near *n, sett__global *g, const sett__sync *s)
+{
+    g->core = c;
+    g->near = n;
+    actor_of(g, s->warp, s->lanes, s->op);
+    if (sett__grid_behind(g->waits, &g->actor))
+        return;
+    g->early += g->last_early != g->actor.domain;
+    g->last_early = g->actor.domain;
+}
+
 bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync *s)
 {
     const sett__tape *t = c->program->given;
@@ -426,6 +475,10 @@ bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync
         actor_of(g, s->warp, s->lanes, s->op);
         return sett__grid_waited(&g->waits, &g->actor) || sett__no_memory(c, s->warp, s->op);
     }
+    if (s->what == SETT__EVENT_BEGINS)
+        return map_is_read(c, n, g, s);
+    if (s->what == SETT__GRID_RELEASES)
+        note_release(c, n, g, s);
     if (!g->words)
         return true;
     if (s->what == SETT__CLUSTER_BEGINS)
@@ -474,9 +527,10 @@ void sett__global_free(sett__global *g)
     free(g);
 }
 
-struct sett__before *sett__global_end(sett__global *g, const sett__program *p, const char *kernel)
+struct sett__before *sett__global_end(sett__global *g, const sett__program *p, const sett__sim_launch *l)
 {
+    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     sett__cells *cells = g->cells;
     g->cells = NULL;
-    return cells ? sett__before_make(p, kernel, cells) : NULL;
+    return sett__before_make(p, l, cells, g->early == blocks / sett__cluster_blocks(l));
 }

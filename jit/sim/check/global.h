@@ -7,7 +7,7 @@
 typedef struct sett__global sett__global;
 sett__global *sett__global_make(const sett__core *, const sett__program *); /* of a launch. NULL: out of memory */
 void sett__global_free(sett__global *); /* NULL is ignored */
-struct sett__before *sett__global_end(sett__global *, const sett__program *, const char *kernel); /* before.h: for the next launch; NULL: it does not overlap */
+struct sett__before *sett__global_end(sett__global *, const sett__program *, const sett__sim_launch *); /* before.h: for the next launch; NULL: it does not overlap */
 /* What the watch is told. False: it has faulted. */
 bool sett__global_accesses(sett__core *, near *, sett__global *, const sett__accesses *); /* of shared memory: what atomics order */
 bool sett__global_effect(sett__core *, near *, sett__global *, const sett__effect *);     /* of copies, on global memory */

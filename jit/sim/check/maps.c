@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* A lane that acquires the map again replaces what it did before. */
-bool sett__map_acquired(sett__map_acquire **all, const sett__actor *a, uintptr_t at)
+bool sett__map_acquired(sett__map_acquire **all, const sett__actor *a, uintptr_t at, const sett__stamp *seen)
 {
     sett__map_acquire *x = *all;
     while (x && (x->at != at || x->domain != a->domain || x->agent != a->agent || x->lanes & ~a->lanes))
@@ -15,7 +15,7 @@ bool sett__map_acquired(sett__map_acquire **all, const sett__actor *a, uintptr_t
         x->next = *all;
         *all = x;
     }
-    *x = (sett__map_acquire){x->next, at, a->domain, a->agent, a->lanes, a->n->time};
+    *x = (sett__map_acquire){x->next, at, a->domain, a->agent, a->lanes, a->n->time, seen ? seen->domain : 0, seen ? seen->epoch : 0};
     return true;
 }
 
@@ -27,11 +27,12 @@ void sett__map_acquires_free(sett__map_acquire *all)
     }
 }
 
-static bool is_acquired(const sett__map_acquire *x, const sett__actor *a, uintptr_t at)
+/* By the thread itself, or another of its warp that it met, behind what was written last. */
+static bool is_acquired(const sett__map_acquire *x, const sett__actor *a, uintptr_t at, const sett__stamp *by)
 {
     for (; x; x = x->next)
-        if (x->at == at && x->domain == a->domain && ((x->agent == a->agent && !(a->lanes & ~x->lanes)) ||
-            sett__covers(a->n, a->known, BEFORE, x->agent, (uint32_t)__builtin_ctz(x->lanes), x->time)))
+        if (x->at == at && x->domain == a->domain && x->agent == a->agent && (!by || (x->by == by->domain && x->epoch == by->epoch)) &&
+            (!(a->lanes & ~x->lanes) || sett__covers(a->n, a->known, BEFORE, x->agent, (uint32_t)__builtin_ctz(x->lanes), x->time)))
             return true;
     return false;
 }
@@ -48,33 +49,37 @@ static uint32_t root_around(const sett__core *c, uintptr_t at)
     return SETT__NONE;
 }
 
-/* What this kernel changed is the engine's to tell (async/proxy.c), as long as it was by operations on maps. */
-static bool is_told(const sett__tape *t, const sett__stamp *by)
-{
-    return by && (t->op[by->op].code == SETT__MAPCOPY || t->op[by->op].code == SETT__MAPREPLACE);
-}
-
-void sett__map_used(const sett__map_acquire *all, sett__cells *cells, const sett__actor *a, uintptr_t at)
+/* What this cluster changed by operations on maps, and nobody acquired since, is the engine's to tell (async/proxy.c). */
+static bool is_told(const sett__map_acquire *x, const sett__actor *a, uintptr_t at, const sett__stamp *by)
 {
     const sett__tape *t = a->c->program->given;
-    uintptr_t where;
-    const sett__stamp *by = sett__cells_used(cells, at, SETT__MAP_BYTES, SETT__WRITE, &where);
-    const uint32_t root = root_around(a->c, at);
+    if (!by || by->domain != a->domain || (t->op[by->op].code != SETT__MAPCOPY && t->op[by->op].code != SETT__MAPREPLACE))
+        return false;
+    while (x && (x->at != at || x->domain != a->domain || x->epoch < by->epoch))
+        x = x->next;
+    return !x;
+}
+
+void sett__map_used(const sett__map_acquire *all, const sett__before *before, const sett__stamp *by, const sett__actor *a, uintptr_t at)
+{
+    const sett__tape *t = a->c->program->given, *of = NULL;
+    const uint32_t root = root_around(a->c, at), op = by ? by->op : sett__before_wrote(before, at, SETT__MAP_BYTES, &of);
     char words[600], line[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
-    if (is_acquired(all, a, at) || is_told(t, by))
+    if (is_acquired(all, a, at, by) || is_told(all, a, at, by))
         return;
     sett__finding f = {.kind = SETT_CHECK_TENSORMAP, .level = SETT_CHECK_ERROR};
     sett__finding_site(&f, a->op, sett__role_of(&t->op[a->op]));
     sett__putf(&to, "%s copies by the map at ", sett__ops[t->op[a->op].code].text);
     sett__put_global(a->c, at, &to);
-    if (by) {
-        sett__finding_site(&f, by->op, sett__role_of(&t->op[by->op]));
-        sett__putf(&to, ", which %s at %s wrote,", sett__ops[t->op[by->op].code].text, sett__where(a->c->program, by->op, line, sizeof line));
+    if (op != SETT__NONE) {
+        sett__finding_site(&f, op, SETT_CHECK_ROLE_WRITE);
+        f.site[1].of = of;
+        sett__putf(&to, ", which %s at %s wrote,", of ? "a launch before" : "this launch", sett__op_where(of ? of : t, op, line, sizeof line));
     } else if (root != SETT__NONE) {
         sett__finding_site(&f, root, SETT_CHECK_ROLE_ALLOC);
     }
-    sett__put(&to, " and this thread knows of no fence.proxy kind=tensormap.acquire of it in this kernel: the copy may see what was there before"
-        "\n  fix    sett_fence_tma_desc_acquire of the map, by the thread that copies");
+    sett__put(&to, " and this thread executed no fence.proxy kind=tensormap.acquire of it behind that: the copy may see what was there before"
+        "\n  fix    sett_fence_tma_desc_acquire of the map, by the warp that copies");
     sett__report(a->c, &f, "%s", words);
 }

@@ -18,7 +18,7 @@ void sett__checker_end(const sett__program *p, const sett__sim_launch *l)
     l->check->checker = NULL;
     if (!k)
         return;
-    l->check->after = k->global ? sett__global_end(k->global, p, l->name) : NULL;
+    l->check->after = k->global ? sett__global_end(k->global, p, l) : NULL;
     for (near *n; (n = k->near);) {
         k->near = n->next;
         sett__near_free(n);

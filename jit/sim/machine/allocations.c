@@ -127,12 +127,12 @@ bool sett__allocations_around(sett__allocations *all, const void *p, sett__exten
 }
 
 /* ---- what nobody has written ------------------------------------------------------------------------------ */
+enum { FEW = 64 << 10  };
 /* A NaN as f32, f64, f16 and bf16, of the word's place: 12 bits are the same everywhere, and tell quickly. */
-enum { MARK = 0xffa, MARK_LG = 20, FEW = 64 << 10 /* bytes of a block, of which one word counts alone */ };
 static uint32_t mark_at(size_t byte)
 {
     const uint32_t x = (uint32_t)(byte / 4) * 0x9e3779b1u;
-    return (uint32_t)MARK << MARK_LG | (x ^ x >> 15) >> (32 - MARK_LG);
+    return (uint32_t)SETT__MARK << SETT__MARK_LG | (x ^ x >> 15) >> (32 - SETT__MARK_LG);
 }
 
 void sett__allocation_mark(const sett__allocations *all, void *p, size_t bytes)
@@ -164,11 +164,11 @@ int64_t sett__unwritten(sett__allocations *all, const void *p, size_t bytes)
     sett__extent in;
     bool freed, any = false, known = false;
     for (uintptr_t at = first; at + 4 <= end; at += 4)
-        any |= word_at((const void *)at) >> MARK_LG == MARK;
+        any |= word_at((const void *)at) >> SETT__MARK_LG == SETT__MARK;
     if (end & 3)
-        any |= word_at((const void *)(end & ~(uintptr_t)3)) >> MARK_LG == MARK;
+        any |= word_at((const void *)(end & ~(uintptr_t)3)) >> SETT__MARK_LG == SETT__MARK;
     for (uintptr_t at = first; any && at < end; at += 4) {
-        if (word_at((const void *)at) >> MARK_LG != MARK)
+        if (word_at((const void *)at) >> SETT__MARK_LG != SETT__MARK)
             continue;
         if (!known && !sett__allocations_around(all, (const void *)at, &in, &freed))
             return -1;
