@@ -87,6 +87,10 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
         s = sett__runtime_check(r, m->name, err);
     }
     free(stand_in);
+    for (uint32_t i = 0; launch.check && i < k->rest->cpu->tape->n_site; i++) {
+        const sett__tape *t = k->rest->cpu->tape;
+        sett__suppress_seen(t->string[t->site[i].file], t->string[t->site[i].func]);
+    }
     if (launch.check)
         sett__findings_told(&check.to);
     sett__before_free(check.before);

@@ -87,9 +87,13 @@ static void json_site(out *o, const sett_check_site *s)
     put(o, "}");
 }
 
-static void json_finding(out *o, const sett_finding *f)
+static void json_finding(out *o, const sett_finding *f, const char *reason)
 {
     put(o, "{");
+    if (reason) {
+        put_member(o, "reason", reason);
+        put(o, ",");
+    }
     put_member(o, "kind", sett_check_kind_name(f->kind));
     put(o, ",");
     put_member(o, "level", sett_check_level_name(f->level));
@@ -107,14 +111,31 @@ static void json_finding(out *o, const sett_finding *f)
     put(o, "]}");
 }
 
+/* Those that are suppressed, or the others. How many. */
+static int json_list(out *o, const sett__kept *first, bool suppressed)
+{
+    int many = 0;
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->reason == !suppressed) {
+            put(o, many++ ? ",\n" : "\n");
+            json_finding(o, &k->is, k->reason);
+        }
+    return many;
+}
+
 static void json(out *o, const sett__kept *first, uint64_t lost)
 {
+    bool any = false;
+    for (const sett__kept *k = first; k; k = k->next)
+        any |= k->reason != NULL;
     put(o, "{\"findings\":[");
-    for (const sett__kept *k = first; k; k = k->next) {
-        put(o, k == first ? "\n" : ",\n");
-        json_finding(o, &k->is);
-    }
+    json_list(o, first, false);
     put(o, "]");
+    if (any) {
+        put(o, ",\"suppressed\":[");
+        json_list(o, first, true);
+        put(o, "]");
+    }
     if (lost) {
         put(o, ",\"lost\":");
         put_number(o, lost);
@@ -146,7 +167,7 @@ static void sarif_places(out *o, const sett_finding *f, int from, int to, bool r
     }
 }
 
-static void sarif_finding(out *o, const sett_finding *f)
+static void sarif_finding(out *o, const sett_finding *f, const char *reason)
 {
     static const char *const level[] = {[SETT_CHECK_ERROR] = "error", [SETT_CHECK_WARNING] = "warning", [SETT_CHECK_COST] = "note"};
     put(o, "{");
@@ -161,6 +182,11 @@ static void sarif_finding(out *o, const sett_finding *f)
     sarif_places(o, f, 1, f->n_site, true);
     put(o, "],\"occurrenceCount\":");
     put_number(o, f->count);
+    if (reason) {
+        put(o, ",\"suppressions\":[{\"kind\":\"inSource\",");
+        put_member(o, "justification", reason);
+        put(o, "}]");
+    }
     put(o, "}");
 }
 
@@ -177,7 +203,7 @@ static void sarif(out *o, const sett__kept *first, uint64_t lost)
     put(o, "]}},\"results\":[");
     for (const sett__kept *k = first; k; k = k->next) {
         put(o, k == first ? "\n" : ",\n");
-        sarif_finding(o, &k->is);
+        sarif_finding(o, &k->is, k->reason);
     }
     put(o, "]");
     if (lost) {
@@ -255,7 +281,8 @@ sett_status sett__findings_write(bool again, sett_error *err)
 
 sett_status sett__findings_open(sett_error *err)
 {
-    return sett__findings_write(true, err);
+    sett_status s = sett__suppress_open(err);
+    return s ? s : sett__findings_write(true, err);
 }
 
 static void write_or_say(const sett__listener *to, bool again)
@@ -272,5 +299,7 @@ void sett__findings_told(const sett__listener *to)
 
 void sett__findings_close(const sett__listener *to)
 {
+    if (to->checks > SETT_CHECKS_OFF)
+        sett__suppress_unneeded(to);
     write_or_say(to, true);
 }

@@ -6,6 +6,7 @@
 
 typedef struct sett__kept {
     sett_finding is;
+    const char *reason; /* it is suppressed; NULL: it is not */
     struct sett__kept *next, *beside; /* in the order in which they came; of the same hash */
     char strings[];
 } sett__kept;

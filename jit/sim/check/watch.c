@@ -44,10 +44,10 @@ static bool effect(sett__core *c, const sett__effect *e)
 
 static bool accesses(sett__core *c, const sett__accesses *a)
 {
-    sett__count_cost(c, a);
+    const bool counted = sett__count_cost(c, a);
     near *n = sett__near(c);
     sett__global *g = global(c);
-    return !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
+    return !counted || !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
 }
 
 static bool sync(sett__core *c, const sett__sync *s)
