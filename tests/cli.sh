@@ -694,6 +694,7 @@ runs = json.load(open(sys.argv[1] + "/found.sarif"))["runs"]
 assert [r["ruleId"] for run in runs for r in run["results"]] == ["bounds"], runs
 END
 expect 0 '^sett check: 0 errors, 0 warnings, 0 costs$' check softmax --cols 64 X=16x64 Y=16x64 --orders 3
+expect 0 '^sett check: softmax: proved for all orders and for all data of these extents$' check softmax --cols 64 X=16x64 Y=16x64
 expect 0 '^sett check: 0 errors' check -- "$b/examples/saxpy"
 expect 1 '^sett check: 1 error,' check --errors -- "$sett" run "$d/wrong.tape" "Y=:$d/y.npy"
 expect 7 '^sett check: 0 errors' check -- sh -c 'exit 7'

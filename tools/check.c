@@ -111,6 +111,60 @@ static int gather(const options *o, const char *folder, totals *t)
                                    "\"runs\":[", "]}", "]}\n", NULL);
 }
 
+/* ---- what was proved ---------------------------------------------------------------------------------------------- */
+typedef struct lines {
+    char **at;
+    int n, cap;
+} lines;
+
+/* A line of another process, or of another launch, is said once. */
+static void keep_line(lines *to, const char *line)
+{
+    char **grown = to->at;
+    for (int i = 0; i < to->n; i++)
+        if (!strcmp(to->at[i], line))
+            return;
+    if (to->n == to->cap && (grown = realloc(to->at, (size_t)(2 * to->cap + 16) * sizeof *grown))) {
+        to->at = grown;
+        to->cap = 2 * to->cap + 16;
+    }
+    char *copy = grown ? strdup(line) : NULL;
+    if (copy)
+        to->at[to->n++] = copy;
+}
+
+static void read_lines(lines *to, const char *path)
+{
+    char line[1200];
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        keep_line(to, line);
+    if (f)
+        fclose(f);
+}
+
+static void tell_proofs(const char *folder)
+{
+    struct dirent **list;
+    char path[PATH_MAX];
+    lines all = {NULL};
+    const int n = scandir(folder, &list, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        const char *end = strrchr(list[i]->d_name, '.');
+        snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
+        if (end && !strcmp(end, ".proofs"))
+            read_lines(&all, path);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+    for (int i = 0; i < all.n; i++) {
+        fprintf(stderr, "sett check: %s", all.at[i]);
+        free(all.at[i]);
+    }
+    free(all.at);
+}
+
 static void remove_folder(const char *folder)
 {
     struct dirent **list;
@@ -138,6 +192,8 @@ static void set_environment(const options *o, const char *folder)
     setenv("SETT_CHECK_JSON", path, 1);
     snprintf(path, sizeof path, "%s/%%p.sarif", folder);
     setenv("SETT_CHECK_SARIF", path, 1);
+    snprintf(path, sizeof path, "%s/%%p.proofs", folder);
+    setenv("SETT_CHECK_PROOFS", path, 1);
 }
 
 /* Order n of sett check --orders: lazy, eager, then seeds. */
@@ -205,12 +261,21 @@ static int check_kernel(const options *o)
 {
     int code = EXIT_OK;
     options cpu = *o;
+    char **argv = calloc((size_t)o->argc + 1, sizeof *argv); /* whoever parses them cuts them up */
+    if (!argv)
+        return fail("out of memory");
     cpu.device = cpu.target = "cpu";
+    cpu.argv = argv;
     for (int n = 0; n < (o->orders ? o->orders : 1); n++) {
         set_order(o, n);
+        for (int i = 0; i < o->argc; i++)
+            argv[i] = copy_of(o->argv[i]);
         const int one = kernel_command(&cpu, "check", launch_kernel);
+        for (int i = 0; i < o->argc; i++)
+            free(argv[i]);
         code = code ? code : one;
     }
+    free(argv);
     return code;
 }
 
@@ -225,8 +290,9 @@ int check_command(const options *o)
     set_environment(o, folder);
     const bool kernel = !o->program;
     int code = kernel ? check_kernel(o) : check_program(o), more = gather(o, folder, &t);
-    remove_folder(folder);
     code = code ? code : more;
     more = tell_totals(&t);
+    tell_proofs(folder);
+    remove_folder(folder);
     return more ? more : code;
 }

@@ -56,4 +56,8 @@ void sett__refusal_told(sett_engine *, const char *name, bool cpu, sett_status, 
 /* ---- verify_user.c ---- */
 /* Has the body of this memo recorded the same key each time? SETT_E_ARGUMENT, with what differs: it has not. */
 sett_status sett__recording_check(const sett__request *, const sett__recorded *, sett_error *);
+
+/* ---- suspect.c ---- */
+/* What a checked compile finds in a tape, as warnings. */
+void sett__suspect(const sett__tape *, const sett__listener *, sett_checks, const char *kernel);
 #endif

@@ -114,16 +114,20 @@ static bool is_new_to(sett__told *t, const sett__kept *k)
 
 static bool add(const sett_finding *f, const char *reason, uint32_t h, sett__told *told)
 {
-    for (sett__kept *k = slot[h]; k; k = k->beside)
-        if (!k->reason == !reason && same(&k->is, f)) {
-            k->is.count += f->count;
-            return told && is_new_to(told, k);
-        }
+    sett__kept *was = slot[h];
+    while (was && (was->stale || !was->reason != !reason || !same(&was->is, f)))
+        was = was->beside;
+    if (was && was->is.level <= f->level) {
+        was->is.count += f->count;
+        return told && is_new_to(told, was);
+    }
     sett__kept *k = copy_of(f);
     changes++;
     lost += !k;
     if (!k)
         return true;
+    if (was) /* a warning of the compile, which the run has seen happen */
+        k->is.count += was->is.count, was->stale = true;
     k->reason = reason;
     k->beside = slot[h];
     slot[h] = *last = k;
@@ -157,6 +161,19 @@ const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes)
 
 void sett__findings_unlock(void)
 {
+    pthread_mutex_unlock(&lock);
+}
+
+void sett__findings_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    for (sett__kept *k = first, *next; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+    memset(slot, 0, sizeof slot);
+    first = NULL, last = &first;
+    lost = 0, changes++;
     pthread_mutex_unlock(&lock);
 }
 

@@ -36,7 +36,14 @@ const char *sett__suppressed(const sett_finding *);
 sett_status sett__suppress_open(sett_error *);
 void sett__suppress_unneeded(const sett__listener *); /* tells, as a warning, those that nothing needed so far */
 
-/* ---- finding_file.c: $SETT_CHECK_JSON and $SETT_CHECK_SARIF ------------------------------------------------------- */
+/* ---- proofs.c: what launches in which nothing was found have proved ------------------------------------------------- */
+/* Copies. because: NULL, or where the next proof ends. */
+void sett__proof_tell(const char *kernel, sett_check_proof, const sett_check_site *because);
+/* Calls fn with each line of the text, in the order in which they came. */
+void sett__proofs_each(void (*fn)(void *user, const char *line), void *user);
+uint64_t sett__proofs_many(void); /* lines */
+
+/* ---- finding_file.c: $SETT_CHECK_JSON, $SETT_CHECK_SARIF and $SETT_CHECK_PROOFS ------------------------------------------------------- */
 /* Replaces the files that these name, whole, by all that was found so far. again: also where they say that already. SETT_E_IO: the text
  * says which file, and why not. */
 sett_status sett__findings_write(bool again, sett_error *);

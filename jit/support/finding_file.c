@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as files. A file is replaced whole, by a rename, so that nobody reads half of one; it is written without memory of its own,
+/* Findings, and proofs, as files. A file is replaced whole, by a rename, so that nobody reads half of one; it is written without memory of its own,
  * as what is told of may be a lack of it. */
 #include "finding_store.h"
 #include "support.h"
@@ -116,7 +116,7 @@ static int json_list(out *o, const sett__kept *first, bool suppressed)
 {
     int many = 0;
     for (const sett__kept *k = first; k; k = k->next)
-        if (!k->reason == !suppressed) {
+        if (!k->reason == !suppressed && !k->stale) {
             put(o, many++ ? ",\n" : "\n");
             json_finding(o, &k->is, k->reason);
         }
@@ -201,10 +201,13 @@ static void sarif(out *o, const sett__kept *first, uint64_t lost)
         put(o, "}");
     }
     put(o, "]}},\"results\":[");
-    for (const sett__kept *k = first; k; k = k->next) {
-        put(o, k == first ? "\n" : ",\n");
-        sarif_finding(o, &k->is, k->reason);
-    }
+    const char *between = "\n";
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->stale) {
+            put(o, between);
+            sarif_finding(o, &k->is, k->reason);
+            between = ",\n";
+        }
     put(o, "]");
     if (lost) {
         put(o, ",\"properties\":{\"lost\":");
@@ -214,12 +217,25 @@ static void sarif(out *o, const sett__kept *first, uint64_t lost)
     put(o, "}]}\n");
 }
 
+/* ---- proofs, as lines of text ------------------------------------------------------------------------------------------ */
+static void put_line(void *to, const char *line)
+{
+    put(to, line);
+    put(to, "\n");
+}
+
+static void proofs(out *o, const sett__kept *first, uint64_t lost)
+{
+    (void)first, (void)lost;
+    sett__proofs_each(put_line, o);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
 typedef struct file {
     const char *variable;
     void (*write)(out *, const sett__kept *, uint64_t lost);
 } file;
-static const file files[] = {{"SETT_CHECK_JSON", json}, {"SETT_CHECK_SARIF", sarif}};
+static const file files[] = {{"SETT_CHECK_JSON", json}, {"SETT_CHECK_SARIF", sarif}, {"SETT_CHECK_PROOFS", proofs}};
 
 static sett_status not_written(const file *f, const char *path, int error, sett_error *err)
 {
@@ -267,6 +283,7 @@ sett_status sett__findings_write(bool again, sett_error *err)
     uint64_t lost, changes;
     sett_status s = SETT_OK;
     const sett__kept *first = sett__findings_lock(&lost, &changes);
+    changes += sett__proofs_many();
     for (size_t i = 0; i < SETT__COUNT(files) && (again || written != changes); i++) {
         const char *path = sett__environment_text(files[i].variable);
         sett_status one = path ? write_file(&files[i], path, first, lost, err) : SETT_OK;

@@ -7,11 +7,13 @@
 typedef struct sett__kept {
     sett_finding is;
     const char *reason; /* it is suppressed; NULL: it is not */
+    bool stale;         /* a graver one of its kind and lines came, which has its count */
     struct sett__kept *next, *beside; /* in the order in which they came; of the same hash */
     char strings[];
 } sett__kept;
 /* The first of all; they stay as they are until it is unlocked. */
 const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes);
 void sett__findings_unlock(void);
+void sett__findings_forget(void); /* of tests, which count what is given back */
 
 #endif

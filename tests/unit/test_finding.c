@@ -542,11 +542,16 @@ START_TEST(pairs_of_lines)
     ck_assert(sett__finding_add(&f, NULL, &told));
     ck_assert(!sett__finding_add(&turned, NULL, &told));
     free(told.kept);
+    sett_finding maybe = pair_of(8, 9), happened = maybe; /* a warning of the compile is an error of the run */
+    maybe.level = SETT_CHECK_WARNING;
+    ck_assert(sett__finding_add(&maybe, NULL, NULL));
+    ck_assert(sett__finding_add(&happened, NULL, NULL));
+    ck_assert(!sett__finding_add(&maybe, NULL, NULL));
     const char *json = in_root("pairs.json");
     setenv("SETT_CHECK_JSON", json, 1);
     ck_assert(!sett__findings_write(false, NULL));
     if (!system("python3 -c pass"))
-        ck_assert(python_reads(json, "[f[\"count\"] for f in d[\"findings\"]] == [5, 2, 1] and d[\"findings\"][0][\"text\"] == \"race \\\"\\\\ \\t\\x01\""));
+        ck_assert(python_reads(json, "[f[\"count\"] for f in d[\"findings\"]] == [5, 2, 1, 3] and [f[\"level\"] for f in d[\"findings\"]] == [\"error\"] * 4 and d[\"findings\"][0][\"text\"] == \"race \\\"\\\\ \\t\\x01\""));
 }
 END_TEST
 

@@ -17,7 +17,7 @@ enum {
     STRONGER,  /* what would come before if nothing were relaxed */
     CLOCKS
 };
-enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, ROLES }; /* agents */
+enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
 enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
 
@@ -69,12 +69,15 @@ typedef struct mbar {
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
+    uint32_t end;           /* time of the end of its last phase; 0: none has ended */
 } mbar;
 typedef struct near_block {
     sett__cta *cta;
     mbar *mbar;
     clocks *barrier[SETT__BARRIERS];
     uint32_t waiting[SETT__BARRIERS];
+    uint32_t end[SETT__BARRIERS]; /* as that of an mbarrier */
+    uint32_t *waits;              /* of each mbarrier and warp: when it waited for the last phase that has ended; 0: it has not */
     struct cells *cells; /* shared_cells.h */
 } near_block;
 /* What began and goes on by itself. */
@@ -85,11 +88,26 @@ typedef struct flight {
     uint32_t began;
     uint32_t time[MOST_RANKS];   /* of its accesses to each block; of stores: as reader, as writer */
 } flight;
+/* Who accesses shared memory now. */
+typedef struct actor {
+    struct near *n;
+    sett__core *c;
+    const sett__warp *w;
+    const clocks *known;
+    const sett__accesses *of; /* NULL: it is no thread's */
+    sett__cta *where;
+    uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
+    uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
+    bool strict, same; /* same: what it stores is there already, by the same store */
+    /* of the cell that was looked at last */
+    uint32_t seen, seen_lane;
+    bool seen_fine;
+} actor;
 /* A cluster. */
 typedef struct near {
     struct near *next;
     const sett__cluster *cluster;
-    uint32_t warps, blocks, n_mbar, agents, stride; /* stride: agents, rounded up */
+    uint32_t warps, blocks, n_mbar, phases, agents, stride; /* phases: of OF_PHASE, of a block; stride: agents, rounded up */
     uint32_t time, swept;
     int32_t first[ROLES];        /* of a block: of its agents of this role, the first; -1: none */
     uint32_t per_block;          /* agents */
@@ -106,6 +124,9 @@ typedef struct near {
     uint16_t *mbar_number;       /* of each of a block's table: which of those it is that lie in roots of mbarriers */
     uint32_t *mbar_id;           /* the other way */
     uint32_t *loop;              /* of each operation: in code, 1 + the FOR around it; 0: none */
+    actor last_one;              /* who had the last effect, and of which event; when */
+    const sett__event *last_event;
+    uint32_t last_time;
     bool global_fences, full;    /* full: out of memory */
 } near;
 
@@ -184,21 +205,10 @@ bool sett__shared_effect(sett__core *, near *, const sett__effect *);
 bool sett__shared_left(sett__core *, near *, const sett__cta *); /* a block has ended */
 void sett__sweep(near *); /* forgets accesses of which nothing knows */
 
+/* ---- proof.c: could another order have gone another way? ------------------------------------------------------------------ */
+bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the clocks change, but for the end of a phase and waits; false: out of memory */
+
 /* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
-typedef struct actor {
-    near *n;
-    sett__core *c;
-    const sett__warp *w;
-    const clocks *known;
-    const sett__accesses *of; /* NULL: it is no thread's */
-    sett__cta *where;
-    uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
-    uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
-    bool strict;
-    /* of the cell that was looked at last */
-    uint32_t seen, seen_lane;
-    bool seen_fine;
-} actor;
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
 bool sett__tell_init(sett__core *, near *, const sett__sync *, const mbar *);
 void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);
