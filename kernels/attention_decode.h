@@ -8,7 +8,7 @@
 #define ATTENTION_DECODE_H
 #include "attention.h"
 
-enum { DECODE_BARRIER = 1 /* of the threads that combine; those behind it: of warps that have the same keys */ };
+enum { DECODE_BARRIER = 1 /* of the threads that combine */ };
 enum { MOST_WARPS = 8, DECODE_FOLD = 4 /* splits whose parts are folded first */, DECODE_TOGETHER = 32 /* splits that a block combines at once */ };
 
 /* What a unit is of, the splits that a block takes in one: one, or up to DECODE_FOLD that stand behind each other. Their parts are combined in

@@ -82,11 +82,7 @@ static void tile(sett_build *b, const warp *f, sett_val *number)
     sett_consumer_wait(f->keys);
     sett__warp_weights(b, &f->base, query_of(f), mine_of(f, &x->t.k, stage), mine, true);
     sett_tensor *v = mine_of(f, &x->t.v, stage);
-    const int threads = x->o->rows / WARP_ROWS * WARP; /* of warps that have these keys, each its own rows */
-    sett_val *thread = f->base.lane, *barrier = NULL;
-    if (threads > WARP)
-        thread = sett_add(sett_mul(f->base.row, WARP / WARP_ROWS), thread), barrier = sett_add(f->part, DECODE_BARRIER + 1);
-    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w.keys, sett_mul(mine, keys_of(f))), thread, threads, barrier);
+    sett__attention_clear(b, &x->scores, v, x->o->d, sett_sub(f->w.keys, sett_mul(mine, keys_of(f))), f->base.lane, WARP, NULL);
     sett__warp_sums(b, &f->base, v);
     sett_consumer_release(f->keys);
     sett_pipeline_advance(f->keys);
