@@ -118,7 +118,8 @@ PRODUCTS = {
     "mma": [("gemm_mma", o, shape) for o, shape in (
         ({"bm": 64, "bn": 64, "bk": 32, "stages": 3, "warps": 4}, (100, 88, 330)),
         ({"bm": 32, "bn": 64, "stages": 2, "warps": 2, "align": 2, "align_c": 2}, (70, 65, 301)),
-        ({"bm": 64, "bn": 32, "stages": 4, "warps": 4, "residual": 1}, (70, 64, 700)))],
+        ({"bm": 64, "bn": 32, "stages": 4, "warps": 4, "residual": 1}, (70, 64, 700)),
+        ({"bm": 64, "bn": 64, "stages": 3, "warps": 4, "dtype": "f32"}, (128, 128, 300)))],  # by multiply-adds
     "few": [("gemm_few_rows", {"rows": 8, "threads": 128, "split": 4}, (7, 100, 1500)), ("gemm_few_rows", {"rows": 4, "rows_per_warp": 8, "split": 2}, (3, 70, 900))],
 }
 # Draws of bench/product_random.py by number, which are kinds: epilogues, two levels of sums, scales, batches.
@@ -129,15 +130,17 @@ MIXED = [(9, 192, 512), (70, 200, 640), (150, 136, 384)]
 def products(kind):
     for name, options, (m, n, k) in PRODUCTS.get(kind, ()):
         step = 8 if options.get("align", 16) == 16 else 1
-        a, b = (rng.integers(-2, 3, (rows, -(-k // step) * step)).astype("f2")[:, :k] for rows in (m, n))
-        want, got, more = a.astype("f4") @ b.astype("f4").T, np.zeros((m, n), "f2"), []
+        t = options.get("dtype", "f16")
+        stored = "f2" if t == "f16" else "f4"
+        a, b = (rng.integers(-2, 3, (rows, -(-k // step) * step)).astype(stored)[:, :k] for rows in (m, n))
+        want, got, more = a.astype("f4") @ b.astype("f4").T, np.zeros((m, n), stored), []
         rest = []
         if options.get("residual"):
             more = [rng.integers(-9, 9, (m, n)).astype("f2")]
             want = want + more[0]
         if options.get("stream_k"):  # three workers share what tiles there are
             rest = [np.zeros(1 << 18, "f4"), np.zeros(64, "u4"), 3, 6]
-        engine.compile(getattr(sett.kernels, name), target="cpu", dtype="f16", c="f16", **options)(a, b, *more, got, *rest)
+        engine.compile(getattr(sett.kernels, name), target="cpu", **{"dtype": t, "c": t, **options})(a, b, *more, got, *rest)
         near(f"{name} {options}", got, want)
     for n in MIXED if kind == "mixed" else ():
         mixed(*n)
