@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs that test the libraries, and the targets that run them.
-.PHONY: check check-one properties fuzz fuzz-run fuzz-tapes golden pictures fault coverage valgrind accuracy ops-table gpu-check lint bugs bugs-check
+.PHONY: check check-one properties fuzz fuzz-run fuzz-tapes golden pictures fault coverage valgrind accuracy ops-table gpu-check lint bugs bugs-check mutants check-orders
 
 # ---- what tests link and open --------------------------------------------------------
 # Of an archive only what a target calls is linked: the fewer the counters, the more a second.
@@ -152,6 +152,13 @@ bugs: $(B)/bugs/all ## the seeded bugs of tests/bugs, in build/release/bugs; bui
 
 bugs-check: $(B)/bugs/all ## each of them with the checker, and what it misses: make bugs-check [ORDERS="lazy eager random:1"] [BUGS_ONLY="race order"]
 	@BUGS="$(BUGS_ONLY)" tests/bugs.sh $(B) $(ORDERS)
+
+# Python's sett with its own libraries: make wheel-file. Kernels take an hour or two, examples minutes.
+mutants: all wheel-file ## barriers, fences, waits and arrivals of examples and kernels, each removed or moved: does the checker find it? make mutants [MUTANTS="examples/sum.c kernels/stream_k.c"] [ORDERS=lazy,random:1]
+	tests/mutate/mutate.py $(B) $(MUTANTS) $(if $(ORDERS),--orders $(ORDERS)) --jobs $(or $(JOBS),$(shell nproc))
+
+check-orders: all $(B)/bugs/all ## the checker over bugs, their twins and the examples, eager, lazy and by seeds: make check-orders [SEEDS=10]
+	@tests/orders.sh $(B) $(or $(SEEDS),10)
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(REMOTE)

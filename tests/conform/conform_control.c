@@ -307,10 +307,10 @@ static void take_turns(sett_build *b, const void *user)
     sett_block(b, 128);
     sett_if (b, sett_eq(sett_lane_idx(b), 0)) {
         sett_val *w = sett_warp_idx(b);
-        sett_while (b, sett_ne(sett_add(sett_atomic(turn, SETT_ADD, 0, 0), w), 3)) {
+        sett_while (b, sett_ne(sett_add(sett_atomic_ordered(turn, SETT_ATOMIC_ADD, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, 0, 0), w), 3)) {
         } /* the last warp goes first */
         sett_set(order, sett_at(order, sett_sub(3, w)), w);
-        sett_atomic(turn, SETT_ADD, 1, 0);
+        sett_atomic_ordered(turn, SETT_ATOMIC_ADD, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, 0);
     }
 }
 

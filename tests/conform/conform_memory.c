@@ -227,10 +227,11 @@ static void atomics(sett_build *b, const void *user)
     sett_block(b, WORKERS / 2);
     sett_val *t = sett_thread_idx(b, 0), *i = sett_add(sett_mul(sett_block_idx(b, 0), WORKERS / 2), t), *a = sett_at(A, i);
     sett_val *cell = sett_mod(sett_mul(i, 3), CELLS);
-    sett_if (b, sett_lt(t, CELLS)) {
-        for (int k = 0; k < n; k++)
-            sett_set(S, sett_at(H, t, k), t, k);
-        sett_set(S, 0, t, 6);
+    sett_if (b, sett_lt(t, CELLS)) { /* the first block's go back to H, so that the other does not read it */
+        sett_fill(sett_slice(S, t, ALL), 0);
+        sett_if (b, sett_eq(sett_block_idx(b, 0), 0))
+            for (int k = 0; k < n; k++)
+                sett_set(S, sett_at(H, t, k), t, k);
     }
     sett_sync_threads(b);
     for (int k = 0; k < n; k++) {

@@ -86,8 +86,10 @@ static void print_one(sett_build *b, const void *user)
         t = sett_make_smem_tensor(b, s->dtype, sett_make_layout(b, T1(s->count)), 16);
     else if (s->space == SETT_RMEM)
         t = sett_make_rmem_tensor(b, s->dtype, T1(s->count));
-    if (t != M)
+    if (t != M) {
         sett_copy(M, t);
+        sett_sync_warp(b);
+    }
     sett_if (b, sett_eq(sett_thread_idx(b, 0), 5))
         sett_print_tensor(sett_composition(t, l), .verbose = s->verbose);
 }

@@ -130,6 +130,7 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
     static const char *const what[] = {[SETT__NO_RELEASE] = "SETT_SEM_RELEASE", [SETT__NO_ACQUIRE] = "SETT_SEM_ACQUIRE", [SETT__NARROW_RELEASE] = "SETT_SCOPE_GPU", [SETT__NARROW_ACQUIRE] = "SETT_SCOPE_GPU",
         [SETT__EARLY_FENCE] = "SETT_SEM_RELEASE, or a fence just before it,"};
     sett__core *c = g->core;
+    const bool atomics = old->how & now->how & SETT__STRONG;
     char words[1200], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     sett__finding f = {.kind = kind, .level = SETT_CHECK_ERROR};
@@ -144,7 +145,7 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
             sett__finding_site(&f, weak->other, sett__role_of(&c->program->given->op[weak->other]));
         sett__putf(&to, ": %s at %s %s", sett__ops[c->program->given->op[weak->op].code].text, sett__where(c->program, weak->op, where, sizeof where), why[weak->why]);
     } else if (kind == SETT_CHECK_ORDER) {
-        sett__put(&to, ": both are atomic, and the scope of one does not include the other thread");
+        sett__put(&to, atomics ? ": both are atomic, and the scope of one does not include the other thread" : ": atomics are between the two, which are relaxed and order nothing");
     } else {
         sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : ", and nothing orders the two");
     }
@@ -153,7 +154,7 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
     if (weak && weak->why)
         sett__putf(&to, "\n  fix    %s at %s", what[weak->why], sett__where(c->program, weak->op, where, sizeof where));
     else if (kind == SETT_CHECK_ORDER)
-        sett__put(&to, "\n  fix    SETT_SCOPE_GPU on both");
+        sett__put(&to, atomics ? "\n  fix    SETT_SCOPE_GPU on both" : "\n  fix    SETT_SEM_RELEASE behind the first and SETT_SEM_ACQUIRE before the second (sett_atomic_ordered)");
     else if (kind == SETT_CHECK_PROXY_FENCE)
         sett__put(&to, "\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) by the thread of the first, behind it");
     else
