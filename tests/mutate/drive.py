@@ -138,8 +138,8 @@ def products(kind):
         if options.get("residual"):
             more = [rng.integers(-9, 9, (m, n)).astype("f2")]
             want = want + more[0]
-        if options.get("stream_k"):  # three workers share what tiles there are
-            rest = [np.zeros(1 << 18, "f4"), np.zeros(64, "u4"), 3, 6]
+        if options.get("stream_k"):  # four workers share six tiles
+            rest = [np.zeros(1 << 18, "f4"), np.zeros(64, "u4"), 4, 6]
         engine.compile(getattr(sett.kernels, name), target="cpu", **{"dtype": t, "c": t, **options})(a, b, *more, got, *rest)
         near(f"{name} {options}", got, want)
     for n in MIXED if kind == "mixed" else ():
@@ -174,6 +174,10 @@ def mixed(m, n, k):
     plan = sett.Product(n, k, "f16", b="i4", group=128, max_m=m, device=engine.default_device, engine=engine)
     plan(a=a, b=b, sw=sw, out=got)
     near(f"mixed {plan.explain(m)}", got, a.astype("f4") @ weights.T)
+    got[...] = 0
+    kernel = engine.compile(sett.kernels.gemm_wgmma, target="cpu", dtype="f16", b="i4", bm=32, bn=64, clusters=1)  # a block takes several tiles
+    kernel(a, b.view("u8").reshape(-1, k // 64, 256).T, sw.view("f2").reshape(-1, k // 128, 64).T, got)
+    near("mixed", got, a.astype("f4") @ weights.T)
 
 
 # Numbers of draws of bench/attention_random.py are found by what they are of.
