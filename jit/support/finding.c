@@ -166,6 +166,7 @@ void sett__findings_unlock(void)
 
 void sett__findings_forget(void)
 {
+    sett__proofs_forget();
     pthread_mutex_lock(&lock);
     for (sett__kept *k = first, *next; k; k = next) {
         next = k->next;
