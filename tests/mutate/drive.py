@@ -186,11 +186,11 @@ def attention(kind):
     family, old = (kind[: -len("_mma")], 80) if kind.endswith("_mma") else (kind, 0)
     numbers = [i for i, (f, o) in enumerate(module.KINDS) if f == family and o.get("arch", 0) == old]
     def change(one):
-        """Requests of which one is long: several tiles of keys, and of queries."""
+        """Requests of which one is long: several tiles of keys, and of queries, all by one block."""
         o = one.options
         keys = [700, 130] if o.get("ragged") or o.get("lengths") or o.get("page") else [333, 333]
         rows = [150, 20] if o.get("ragged") else [150, 150] if one.family == "attention" else [3, 3]
-        return one._replace(heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 7])
+        return one._replace(options={**o, "blocks": 1}, heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 7])
 
     drawn(module, numbers[:: max(1, len(numbers) // 14)], change)
 
