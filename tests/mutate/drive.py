@@ -120,8 +120,11 @@ PRODUCTS = {
         ({"bm": 32, "bn": 64, "stages": 2, "warps": 2, "align": 2, "align_c": 2}, (70, 65, 301)),
         ({"bm": 64, "bn": 32, "stages": 4, "warps": 4, "residual": 1}, (70, 64, 700)),
         ({"bm": 64, "bn": 64, "stages": 3, "warps": 4, "dtype": "f32"}, (128, 128, 300)))],  # by multiply-adds
+    "promote": [("gemm_wgmma", {"dtype": "f8E4M3FN", "c": "f16", "promote": 1, "stages": 2, "clusters": 1, **o}, shape) for o, shape in (
+        ({"bm": 64, "bn": 128}, (100, 136, 700)), ({"bm": 64, "bn": 256}, (100, 264, 900)), ({"bm": 128, "bn": 128}, (130, 136, 700)), ({"bm": 64, "bn": 64}, (70, 72, 900)))],
     "few": [("gemm_few_rows", {"rows": 8, "threads": 128, "split": 4}, (7, 100, 1500)), ("gemm_few_rows", {"rows": 4, "rows_per_warp": 8, "split": 2}, (3, 70, 900))],
 }
+F8 = {"f8E4M3FN": np.array([0x00, 0x38, 0x40, 0xC0, 0xB8], "u1")}  # 0 1 2 -2 -1
 # Draws of bench/product_random.py by number, which are kinds: epilogues, two levels of sums, scales, batches.
 DRAWS = {"wgmma": (3, 5, 6, 8, 17, 18), "mma": range(20, 57, 4), "promote": (12, 13, 14, 15, 19)}
 MIXED = [(9, 192, 512), (70, 200, 640), (150, 136, 384)]
@@ -131,15 +134,18 @@ def products(kind):
     for name, options, (m, n, k) in PRODUCTS.get(kind, ()):
         step = 8 if options.get("align", 16) == 16 else 1
         t = options.get("dtype", "f16")
-        stored = "f2" if t == "f16" else "f4"
+        stored = "f4" if t == "f32" else "f2"
+        step = 16 if t in F8 else step
         a, b = (rng.integers(-2, 3, (rows, -(-k // step) * step)).astype(stored)[:, :k] for rows in (m, n))
         want, got, more = a.astype("f4") @ b.astype("f4").T, np.zeros((m, n), stored), []
+        if t in F8:
+            a, b = (sett.view(np.pad(F8[t][x.astype("i4")], ((0, 0), (0, -k % step)))[:, :k], t) for x in (a, b))
         rest = []
         if options.get("residual"):
             more = [rng.integers(-9, 9, (m, n)).astype("f2")]
             want = want + more[0]
-        if options.get("stream_k"):  # three workers share what tiles there are
-            rest = [np.zeros(1 << 18, "f4"), np.zeros(64, "u4"), 3, 6]
+        if options.get("stream_k"):  # four workers share six tiles
+            rest = [np.zeros(1 << 18, "f4"), np.zeros(64, "u4"), 4, 6]
         engine.compile(getattr(sett.kernels, name), target="cpu", **{"dtype": t, "c": t, **options})(a, b, *more, got, *rest)
         near(f"{name} {options}", got, want)
     for n in MIXED if kind == "mixed" else ():
@@ -174,6 +180,10 @@ def mixed(m, n, k):
     plan = sett.Product(n, k, "f16", b="i4", group=128, max_m=m, device=engine.default_device, engine=engine)
     plan(a=a, b=b, sw=sw, out=got)
     near(f"mixed {plan.explain(m)}", got, a.astype("f4") @ weights.T)
+    got[...] = 0
+    kernel = engine.compile(sett.kernels.gemm_wgmma, target="cpu", dtype="f16", b="i4", bm=32, bn=64, clusters=1)  # a block takes several tiles
+    kernel(a, b.view("u8").reshape(-1, k // 64, 256).T, sw.view("f2").reshape(-1, k // 128, 64).T, got)
+    near("mixed", got, a.astype("f4") @ weights.T)
 
 
 # Numbers of draws of bench/attention_random.py are found by what they are of.
@@ -182,17 +192,17 @@ def attention(kind):
     family, old = (kind[: -len("_mma")], 80) if kind.endswith("_mma") else (kind, 0)
     numbers = [i for i, (f, o) in enumerate(module.KINDS) if f == family and o.get("arch", 0) == old]
     def change(one):
-        """Requests of which one is long: several tiles of keys, and of queries."""
+        """Requests of which one is long: several tiles of keys, and of queries, all by one block."""
         o = one.options
         keys = [700, 130] if o.get("ragged") or o.get("lengths") or o.get("page") else [333, 333]
         rows = [150, 20] if o.get("ragged") else [150, 150] if one.family == "attention" else [3, 3]
-        return one._replace(heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 7])
+        return one._replace(options={**o, "blocks": 1}, heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 7])
 
     drawn(module, numbers[:: max(1, len(numbers) // 14)], change)
 
 
 def by_rows(_):
-    for m, n in ((5, 64), (33, 1000), (7, 4104)):
+    for m, n in ((5, 64), (33, 1000), (7, 4104), (6, 4096)):
         for name, options, arguments, want in rows(m, n):
             got = np.zeros(want.shape, "f4")
             run(name, options, [got if a is None else a for a in arguments])

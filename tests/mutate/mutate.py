@@ -292,7 +292,7 @@ def main():
     p.add_argument("file", nargs="*")
     p.add_argument("--list", action="store_true")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--orders", default="lazy")
+    p.add_argument("--orders", default="lazy,eager,random:1,random:2")  # until one finds it
     p.add_argument("--only", default="")
     p.add_argument("--json")
     a = p.parse_intermixed_args()
