@@ -81,11 +81,13 @@ static sett_val *row_of(sett_val *thread, int i)
 }
 
 /* ---- queries ------------------------------------------------------------------------------------------------------ */
-/* By the warps beside the one that loads K. Rows behind the last one are left as they are: no result is of them. */
+/* By the warps beside the one that loads K. Rows behind the last one are left as they are, of the first unit zeros: no result is of them, but
+ * whether sums are scaled depends on all rows. */
 typedef struct query_loader {
     const decode_parts *x;
     decode_work w;
     sett_pipeline_state *put;
+    sett_tensor *fresh; /* nothing was loaded yet */
 } query_loader;
 
 static void load_query(sett_build *b, void *user)
@@ -93,12 +95,18 @@ static void load_query(sett_build *b, void *user)
     enum { PART = 8, PARTS = (COLUMNS + MORE) / PART };
     query_loader *f = user;
     const decode_parts *x = f->x;
+    sett_val *thread = sett_sub(sett_thread_idx(b, 0), THREADS - QUERY_WARPS * WARP), *end = sett_mul(sett_min(sett_sub(x->rows, f->w.row), x->o->rows), PARTS);
     sett_producer_acquire(f->put);
-    sett_for (b, i, sett_sub(sett_thread_idx(b, 0), THREADS - QUERY_WARPS * WARP), sett_mul(sett_min(sett_sub(x->rows, f->w.row), x->o->rows), PARTS), QUERY_WARPS * WARP) {
+    sett_for (b, i, thread, end, QUERY_WARPS * WARP) {
         sett_val *row = sett_floordiv(i, PARTS), *part = sett_mod(i, PARTS);
         const sett_quot_rem at = sett_divmod(sett_add(f->w.row, row), x->group);
         sett_tensor *from = sett_slice(x->q, at.quotient, ALL, sett_add(sett_mul(f->w.head, x->group.divisor), at.remainder), f->w.request);
         sett_cp_async(sett_local_tile(from, T1(PART), T1(part)), sett_composition(sett_local_tile(x->t.q, T(1, PART), T(row, part)), sett_make_layout(b, PART)));
+    }
+    sett_if (b, sett_ne(sett_at(f->fresh, 0), 0)) { /* while those copies are under way */
+        sett_for (b, i, sett_add(end, thread), ROWS * PARTS, QUERY_WARPS * WARP)
+            sett_store(sett_composition(sett_local_tile(x->t.q, T(1, PART), T(sett_floordiv(i, PARTS), sett_mod(i, PARTS))), sett_make_layout(b, PART)), 0.0);
+        sett_set(f->fresh, 0, 0);
     }
     sett_cp_async_wait_all(b);
     sett_fence_view_async_shared(b);
@@ -109,7 +117,7 @@ static void load_query(sett_build *b, void *user)
 static void load_queries(sett_build *b, const decode_parts *x)
 {
     const decode_units units = sett__decode_units(b, x);
-    query_loader f = {.x = x, .put = sett_pipeline_producer_state(x->queries)};
+    query_loader f = {.x = x, .put = sett_pipeline_producer_state(x->queries), .fresh = sett_var(b, SETT_I32, 1)};
     sett__decode_each(b, x, &units, &f.w, load_query, &f);
 }
 

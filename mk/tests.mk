@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs that test the libraries, and the targets that run them.
-.PHONY: check check-one properties fuzz fuzz-run fuzz-tapes golden pictures fault coverage valgrind accuracy ops-table gpu-check lint
+.PHONY: check check-one properties fuzz fuzz-run fuzz-tapes golden pictures fault coverage valgrind accuracy ops-table gpu-check lint bugs bugs-check
 
 # ---- what tests link and open --------------------------------------------------------
 # Of an archive only what a target calls is linked: the fewer the counters, the more a second.
@@ -81,6 +81,22 @@ ifdef COVER
 $(COVERED:%.c=$(B)/obj/%.o): override CFLAGS += -O0 --coverage
 endif
 
+# The corpus of seeded bugs (tests/bugs/README.md): each program is compiled once, and they are linked once, into build/<variant>/bugs/all,
+# which runs the bug that it is called by, by its argument or by a link's name. bugs_table.h changes only when a program comes or goes.
+BUGS := $(sort $(wildcard tests/bugs/*/*.c))
+BUG_NAMES := $(basename $(notdir $(BUGS)))
+BUG_OBJ := $(BUGS:%.c=$(B)/obj/%.o)
+$(BUG_OBJ): override CFLAGS += -O0 -g0 -iquote tests/bugs -Dmain=bug_main_$(*F)
+$(B)/obj/tests/bugs/all.o: override CFLAGS += -iquote $(B)/bugs
+$(B)/obj/tests/bugs/all.o: $(B)/bugs/bugs_table.h
+$(B)/bugs/bugs_table.h: $(BUGS)
+	@mkdir -p $(@D)
+	@printf 'BUG(%s)\n' $(BUG_NAMES) >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/bugs/all: private LIBS = -Wl,--as-needed -L$(B) -lsett-kernels $(WITH_SETT)/..'
+$(B)/bugs/all: $(BUG_OBJ) $(B)/obj/tests/bugs/all.o $(B)/libsett-kernels.so
+	$(link)
+	@cd $(@D) && for n in $(BUG_NAMES); do ln -sf all $$n; done
+
 # ---- targets -------------------------------------------------------------------------
 check: setup ## everything that is tested without a GPU; CHECK_ONLY="unit lint": some of its parts, by the names it prints
 	@tests/check.sh
@@ -131,6 +147,11 @@ accuracy: $(B)/libsett-ptx.so $(B)/bench/accuracy ## worst error of every functi
 
 ops-table: $(B)/libsett.so $(B)/bench/accuracy ## write docs/ops.md: every operation, type and error
 	tests/ops_table.sh $(B) write
+
+bugs: $(B)/bugs/all ## the seeded bugs of tests/bugs, in build/release/bugs; build/release/bugs/NAME [--twin] runs one
+
+bugs-check: $(B)/bugs/all ## each of them with the checker, and what it misses: make bugs-check [ORDERS="lazy eager random:1"] [BUGS_ONLY="race order"]
+	@BUGS="$(BUGS_ONLY)" tests/bugs.sh $(B) $(ORDERS)
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell
 	@$(MAKE) --no-print-directory $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(REMOTE)

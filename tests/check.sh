@@ -85,6 +85,7 @@ memory() { # address and undefined behaviour: every suite, and what other system
         $b/golden tests/golden && $b/golden -m 2 tests/golden
 }
 memory_examples() { build SAN=address,undefined all && examples build/san-address-undefined; }
+bugs() { build $rel/bugs/all && tests/bugs.sh $rel; } # under one order; make bugs-check has others
 exports() { build $rel/fake/libcuda.so.1 && tests/export.sh $rel; }
 oom() { # an allocation that fails, each in turn
     b=build/$1
@@ -129,6 +130,7 @@ of_the_release() {
     part console tests/console.sh $rel
     part install tests/install.sh
     part export exports
+    part bugs bugs
     part server tests/server.sh $rel
     part deb tests/deb.sh
     part python tests/python.sh $rel

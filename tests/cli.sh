@@ -682,5 +682,25 @@ if [ ! -s "$d/metrics.there" ] || ! diff "$d/metrics.there" "$d/metrics.told"; t
     echo "docs/runtime.md and sett doctor --metrics differ"
     bad=$((bad + 1))
 fi
+# sett check: a tape that stores past its tensor, a right kernel, a program, and what it writes.
+printf 'sett tape 2\nparam Y i32 (64):(1) align 4 write\ngrid 1\nblock 64\n\n%%0 = tid.x i32\n%%1 = param i32 Y\n%%2 = const i32 1\n%%3 = add i32 %%0, %%2\nstore %%1[%%3] i32 %%0 align 4\n' >"$d/wrong.tape"
+expect 1 '^line 10 of the tape: bounds: store to Y: element 64 of 64' check "$d/wrong.tape" Y=64
+expect 1 '^sett check: 1 error, 0 warnings, 0 costs$' check "$d/wrong.tape" Y=64 -o "$d/found.json" --sarif "$d/found.sarif" --errors
+python3 - "$d" <<'END' || bad=$((bad + 1))
+import json, sys
+found = json.load(open(sys.argv[1] + "/found.json"))["findings"]
+assert [(f["kind"], f["level"], f["sites"]) for f in found] == [("bounds", "error", [{"file": "", "line": 10, "role": "write"}])], found
+runs = json.load(open(sys.argv[1] + "/found.sarif"))["runs"]
+assert [r["ruleId"] for run in runs for r in run["results"]] == ["bounds"], runs
+END
+expect 0 '^sett check: 0 errors, 0 warnings, 0 costs$' check softmax --cols 64 X=16x64 Y=16x64 --orders 3
+expect 0 '^sett check: softmax: proved for all orders and for all data of these extents$' check softmax --cols 64 X=16x64 Y=16x64
+expect 0 '^sett check: 0 errors' check -- "$b/examples/saxpy"
+expect 1 '^sett check: 1 error,' check --errors -- "$sett" run "$d/wrong.tape" "Y=:$d/y.npy"
+expect 7 '^sett check: 0 errors' check -- sh -c 'exit 7'
+expect 127 'No such file' check -- "$d/nothing"
+expect 2 'which kernel or program' check
+expect 1 'neither a kernel nor a file' check nosuch
+SETT_CHECK=perhaps expect 1 'SETT_CHECK is "perhaps" in the environment: it is 0, 1, errors or strict' check softmax X=1x1 Y=1x1
 echo "$n passed, $bad failed"
 [ "$bad" = 0 ]

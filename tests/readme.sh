@@ -11,6 +11,8 @@ export SETT_CACHE_DIR="${SETT_CACHE_DIR:-$PWD/$b/readme/cache}"
 for md in README.md docs/*.md; do
     [ -f "$md" ] || continue
     awk -v out="$b/readme/$(echo "${md%.md}" | tr / -)" '
+        /^<!-- (run|bug): / {shown = 1; next} # tests/checking.sh runs the block behind it
+        /^```c$/ && shown {shown = 0; to = ""; next}
         /^```c$/ {to = out "-" ++n ".c"; first = 1; next}
         /^```cpp$/ {to = out "-" ++n ".cc"; first = 0; next}
         /^```python$/ {to = out "-" ++n ".py"; first = 0; next}
@@ -35,6 +37,7 @@ for c in "$b"/readme/*.c "$b"/readme/*.cc; do
     [ -f "$p.expected" ] || { cat "$p.printed"; continue; }
     sed 's/0x[0-9a-f]\{6,\}/0x.../g' "$p.printed" | diff "$p.expected" - || { echo "$c prints something else than its document says"; exit 1; }
 done
+tests/checking.sh "$b" || exit 1
 if python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 7))' 2>/dev/null; then
     for py in "$b"/readme/*.py; do
         p=${py%.py}

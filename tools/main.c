@@ -34,6 +34,10 @@ static const struct command {
         export_command},
     {"completion", "bash|zsh|fish", "a script by which a shell completes this command", completion_command},
     {"product", "M N K [NAME=VALUE...]", "what a product of A (M,K) and B (N,K) takes: its kernel, and its time by a model; NAME=VALUE: as swiglu=1", product_command},
+    {"check", "KERNEL NAME=4096x4096 NAME=IN.npy NAME=NUMBER ... | -- PROGRAM [ARGUMENT...]",
+        "races, missing fences and waits, deadlocks, uninitialised memory and costs of one launch, over random numbers or NumPy files, or of\n"
+        "           all that a program launches (behind --): findings go to standard error. Exit 1: there are errors",
+        check_command},
 };
 
 int fail(const char *format, ...)
@@ -168,13 +172,18 @@ sett_engine *engine_open(const options *o)
     return engine_open_or(o, &err);
 }
 
-enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128, COMPLETION = 256, PRODUCT = 512 }; /* 1 << index in commands */
+enum { LAYOUT = 1, COMPILE = 2, RUN = 4, BENCH = 8, CACHE = 16, WARM = 32, DOCTOR = 64, EXPORT = 128, COMPLETION = 256, PRODUCT = 512, CHECK = 1024 }; /* 1 << index in commands */
 static const struct {
     int of;
     const char *text;
 } option_help[] = {
     {COMPILE | RUN | BENCH | PRODUCT, "--target sm_90a     compile for this target (\"cpu\" too); default: the device's"},
     {COMPILE | RUN | BENCH | DOCTOR | PRODUCT, "--device cpu|N      run on this device; default: $SETT_DEVICE, else GPU 0, or the CPU where there is none"},
+    {CHECK, "-o, --output FILE   check: the findings as JSON"},
+    {CHECK, "--sarif FILE        check: the findings as SARIF"},
+    {CHECK, "--errors            check: errors alone, no warnings and costs"},
+    {CHECK, "--strict            check: stores of equal values by one instruction race too"},
+    {CHECK, "--orders N          check: runs N times: what goes on by itself late, early, then at moments of N - 2 seeds"},
     {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c, or NAME.o"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
@@ -186,11 +195,11 @@ static const struct {
     {LAYOUT, "--by WHAT           colour by offset, thread, value or bank"},
     {LAYOUT, "--dtype f16         layout: element type, for banks (default f32) and --facts"},
     {LAYOUT, "--color WHEN        auto (a terminal, unless NO_COLOR is set), always, never"},
-    {COMPILE | RUN | BENCH | EXPORT, "--dtype f16         element type of a named kernel where no file says it"},
+    {COMPILE | RUN | BENCH | EXPORT | CHECK, "--dtype f16         element type of a named kernel where no file says it"},
     {PRODUCT | BENCH, "--dtype bf16        product: element type of A and B"},
     {PRODUCT | BENCH, "--batch-invariant   product: the bits of a row do not depend on M"},
-    {COMPILE | RUN | BENCH | EXPORT, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
-    {COMPILE | RUN | BENCH | EXPORT, "--cols N --threads N   of the kernels by rows"},
+    {COMPILE | RUN | BENCH | EXPORT | CHECK, "--op NAME           operator of the kernel `apply`: add, mul, mul_relu"},
+    {COMPILE | RUN | BENCH | EXPORT | CHECK, "--cols N --threads N   of the kernels by rows"},
     {CACHE | WARM | EXPORT, "--targets LIST      warm, export, cache explain --manifest: for these, as sm_80,sm_90a, where a block of the manifest has no .targets"},
     {EXPORT, "--tvm-ffi           export: symbols __tvm_ffi_NAME_FUNCTION too, for apache-tvm-ffi"},
     {WARM, "-j, --jobs N        warm: processes; default: one a core"},
@@ -210,7 +219,7 @@ static const struct {
     {BENCH, "--zeros             inputs may be all zeros"},
     {DOCTOR, "--metrics           what its engine counted meanwhile, as Prometheus reads it"},
     {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | PRODUCT, "--json              data as JSON"},
-    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT | COMPLETION | PRODUCT, "--version, --help"},
+    {LAYOUT | COMPILE | RUN | BENCH | CACHE | WARM | DOCTOR | EXPORT | COMPLETION | PRODUCT | CHECK, "--version, --help"},
 };
 
 /* Where an option stands in a row, behind its --; NULL: it is none of the row's. A row's options end at two blanks. */
@@ -261,7 +270,7 @@ static int help(FILE *f, int of)
     for (size_t i = 0; i < sizeof option_help / sizeof *option_help; i++)
         if (of & option_help[i].of)
             fprintf(f, "  %s\n", option_help[i].text);
-    if (of & (COMPILE | RUN | BENCH | EXPORT)) {
+    if (of & (COMPILE | RUN | BENCH | EXPORT | CHECK)) {
         fputs("\nkernels\n", f);
         kernel_list(f);
     }
@@ -279,7 +288,7 @@ static int help(FILE *f, int of)
 
 enum { O_TARGET = 256, O_DEVICE, O_EMIT, O_DTYPE, O_OP, O_COLS, O_THREADS, O_CACHE, O_FACTS, O_JSON, O_VERSION, O_PANELS, O_ALIGN,
     O_DIFF, O_TILE, O_TENSOR, O_ISOLATE, O_BY, O_COLOR, O_SECRET, O_SIGNED, O_MANIFEST,
-    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS, O_TVM_FFI, O_INVARIANT };
+    O_TARGETS, O_SHARD, O_PACK, O_LIST, O_WORKER, O_ITERATIONS, O_WARMUP, O_LAUNCHES, O_WORKSPACES, O_HOT, O_GRAPH, O_ZEROS, O_METRICS, O_BYTES, O_FLOPS, O_TVM_FFI, O_INVARIANT, O_SARIF, O_STRICT, O_ERRORS, O_ORDERS };
 
 static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 1, NULL, O_DEVICE}, {"output", 1, NULL, 'o'},
     {"emit", 1, NULL, O_EMIT}, {"dtype", 1, NULL, O_DTYPE}, {"op", 1, NULL, O_OP}, {"cols", 1, NULL, O_COLS},
@@ -289,7 +298,7 @@ static const struct option longs[] = {{"target", 1, NULL, O_TARGET}, {"device", 
     {"list", 0, NULL, O_LIST}, {"worker", 0, NULL, O_WORKER}, {"secret-key", 1, NULL, O_SECRET}, {"signed-by", 1, NULL, O_SIGNED}, {"manifest", 1, NULL, O_MANIFEST}, {"color", 1, NULL, O_COLOR},
     {"iterations", 1, NULL, O_ITERATIONS}, {"warmup", 1, NULL, O_WARMUP}, {"launches", 1, NULL, O_LAUNCHES},
     {"workspaces", 1, NULL, O_WORKSPACES}, {"hot", 0, NULL, O_HOT}, {"graph", 0, NULL, O_GRAPH}, {"zeros", 0, NULL, O_ZEROS}, {"metrics", 0, NULL, O_METRICS},
-    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"tvm-ffi", 0, NULL, O_TVM_FFI}, {"batch-invariant", 0, NULL, O_INVARIANT}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
+    {"bytes", 1, NULL, O_BYTES}, {"flops", 1, NULL, O_FLOPS}, {"tvm-ffi", 0, NULL, O_TVM_FFI}, {"batch-invariant", 0, NULL, O_INVARIANT}, {"sarif", 1, NULL, O_SARIF}, {"strict", 0, NULL, O_STRICT}, {"errors", 0, NULL, O_ERRORS}, {"orders", 1, NULL, O_ORDERS}, {"version", 0, NULL, O_VERSION}, {"help", 0, NULL, 'h'}, {0}};
 
 /* ---- the tables, for others ------------------------------------------------------------------------ */
 const char *command_known(size_t i, const char **args, const char **what)
@@ -371,17 +380,17 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
         [O_DTYPE - 256] = &o->dtype, [O_OP - 256] = &o->kernel_op, [O_CACHE - 256] = &o->cache_dir,
         [O_DIFF - 256] = &o->diff, [O_TILE - 256] = &o->tile, [O_TENSOR - 256] = &o->tensor, [O_ISOLATE - 256] = &o->isolate,
         [O_BY - 256] = &o->by, [O_COLOR - 256] = &o->color, [O_SECRET - 256] = &o->secret_key,
-        [O_SIGNED - 256] = &o->signed_by, [O_MANIFEST - 256] = &o->manifest, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack};
+        [O_SIGNED - 256] = &o->signed_by, [O_MANIFEST - 256] = &o->manifest, [O_TARGETS - 256] = &o->targets, [O_SHARD - 256] = &o->shard, [O_PACK - 256] = &o->pack, [O_SARIF - 256] = &o->sarif};
     bool *flag[] = {[O_JSON - 256] = &o->json, [O_FACTS - 256] = &o->facts, [O_PANELS - 256] = &o->panels, [O_HOT - 256] = &o->hot,
         [O_GRAPH - 256] = &o->graph, [O_ZEROS - 256] = &o->zeros, [O_LIST - 256] = &o->list, [O_WORKER - 256] = &o->worker, [O_METRICS - 256] = &o->metrics, [O_TVM_FFI - 256] = &o->tvm_ffi,
-        [O_INVARIANT - 256] = &o->batch_invariant};
+        [O_INVARIANT - 256] = &o->batch_invariant, [O_STRICT - 256] = &o->strict, [O_ERRORS - 256] = &o->errors};
     const struct count {
         const char *name;
         int most, *to;
     } counts[] = {[O_ALIGN - 256] = {"--align", 65536, &o->align}, [O_COLS - 256] = {"--cols", INT_MAX, &o->cols},
         [O_THREADS - 256] = {"--threads", 1024, &o->threads}, [O_ITERATIONS - 256] = {"--iterations", 100000, &o->iterations},
         [O_WARMUP - 256] = {"--warmup", 100000, &o->warmup}, [O_LAUNCHES - 256] = {"--launches", 100000, &o->launches},
-        [O_WORKSPACES - 256] = {"--workspaces", 1024, &o->workspaces}};
+        [O_WORKSPACES - 256] = {"--workspaces", 1024, &o->workspaces}, [O_ORDERS - 256] = {"--orders", 100000, &o->orders}};
     int c, code = EXIT_OK;
     opterr = 0;
     while (!code && (c = getopt_long(argc, argv, ":o:hj:", longs, NULL)) != -1) {
@@ -412,6 +421,7 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
     }
     o->argc = argc - optind;
     o->argv = argv + optind;
+    o->program = optind > 1 && !strcmp(argv[optind - 1], "--");
     return code;
 }
 

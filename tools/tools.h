@@ -27,6 +27,9 @@ typedef struct options { /* what every subcommand understands, and what is left 
     bool tvm_ffi; /* of export */
     const char *function; /* of export: the name of a kernel that is compiled; NULL: what it is called by */
     const char *recorded_for; /* a target: what a tape is chosen for, where its own is the CPU engine's; NULL: that of the kernel */
+    const char *sarif; /* of check */
+    bool strict, errors, program; /* of check; program: what follows -- */
+    int orders;
     const char *manifest; /* of cache explain */
     bool list, worker;
     bool metrics; /* of doctor */
@@ -129,6 +132,7 @@ int warm_command(const options *);
 int doctor_command(const options *);
 int export_command(const options *);
 int completion_command(const options *);
+int check_command(const options *);
 int product_command(const options *);
 void product_members(FILE *); /* what NAME=VALUE may be */
 const char *types_text(char text[256]); /* "i1, i8, ...": family.c */

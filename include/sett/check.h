@@ -96,6 +96,11 @@ typedef struct sett_finding {
  * that launches calls it; it may call sett, but not close the engine. */
 typedef void (*sett_finding_fn)(void *user, const sett_finding *);
 
+/* What a checked launch proved besides, if nothing was found in it: NOTHING; ORDERS: no other order of this
+ * launch, with the same arguments and the same contents of memory, can show anything; DATA: nor can other
+ * contents of memory, with the same extents and scalars. docs/checking.md says what it stands on. */
+typedef enum sett_check_proof { SETT_PROVED_NOTHING, SETT_PROVED_ORDERS, SETT_PROVED_DATA } sett_check_proof;
+
 /* "proxy-fence"; "warning"; "read". NULL: none of them. Static storage. */
 SETT_API const char *sett_check_kind_name(sett_check_kind);
 SETT_API const char *sett_check_level_name(sett_check_level);

@@ -92,6 +92,18 @@ SETT_API void sett_region_end(sett_region *);
     SETT_REGION(SETT_CAT(sett_if_, SETT_UNIQUE), sett_if_begin(SETT_HERE, b, SETT_COND(cond)))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, SETT_UNIQUE), sett_else_begin(SETT_HERE, b))
 
+/* Accesses that the checker (check.h) is not to call a race: a finding one of whose two accesses is in here is
+ * listed with the reason, and is none. The reason is a sentence for a reader, without which nobody knows
+ * whether it still holds. It is part of the sites of the tape, and of no code. What no finding needs is told as
+ * a warning.
+ *
+ *     sett_race_ok (b, "any of the values will do")
+ *         sett_set(hint, x, 0); */
+#define sett_race_ok(b, why) SETT_RACE_OK(b, why, SETT_CAT(sett_race_ok_, SETT_UNIQUE))
+#define SETT_RACE_OK(b, why, open) \
+    for (bool open = sett_race_ok_begin(SETT_HERE, b, why); open; open = sett_race_ok_end(b))
+SETT_API bool sett_race_ok_begin(sett_site, sett_build *, const char *why);
+SETT_API bool sett_race_ok_end(sett_build *); /* false */
 /* Indices and extents, all Int32. dim 0 is x. thread_idx: of the thread in its block; block_idx: of the block
  * in the grid; block_dim, grid_dim: their extents; lane_idx: of the thread in its warp; warp_idx: of the warp
  * in the block (x fastest). */

@@ -170,7 +170,8 @@ typedef struct sett_engine_options {
      * $SETT_DEVICE says otherwise. $SETT_CHECK_JSON and $SETT_CHECK_SARIF name files that hold all findings
      * of the process so far: they are replaced when an engine is opened, before a launch that found something
      * new returns, and when an engine is closed; %p in them is the process's number. $SETT_CHECK_SUPPRESS
-     * names a file with findings that are known (docs/checking.md). */
+     * names a file with findings that are known, $SETT_CHECK_PROOFS one that gets, as lines of text, what
+     * launches without findings have proved (docs/checking.md). */
     sett_checks checks;
     sett_finding_fn finding; /* gets each finding, with .user; NULL: .log does, else stderr */
 } sett_engine_options;

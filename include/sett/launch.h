@@ -99,6 +99,11 @@ SETT_API sett_status sett_launch_n(sett_kernel *, sett_stream, int n, const sett
 
 typedef struct sett_prepared sett_prepared; /* for one thread at a time */
 /* ---- checked launches (check.h) ---- */
+typedef struct sett_check_result {
+    uint64_t findings;       /* errors and warnings, as often as they came; costs do not count */
+    sett_check_proof proof;
+    sett_check_site because; /* .line: where the next proof ends, 0: nowhere. Its strings are the kernel's */
+} sett_check_result;
 typedef struct sett_check_options {
     size_t size;
     sett_checks checks;      /* DEFAULT: as the kernel was compiled, else ALL */
@@ -106,6 +111,7 @@ typedef struct sett_check_options {
     sett_finding_fn finding; /* gets each finding of this launch, whoever found it before; NULL: as the engine
                               * says */
     void *user;              /* for finding */
+    sett_check_result *result; /* of a launch that ran to its end; NULL: nobody asks */
 } sett_check_options;
 /* Launches a kernel for the CPU with the checker on. sett_check(kernel, &options, &err, arguments...) takes
  * arguments as sett_launch does. SETT_OK: it ran to its end, whatever was found. SETT_E_FAULT: it could not go

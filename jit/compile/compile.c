@@ -301,6 +301,8 @@ static __attribute__((noinline)) sett_status record_and_compile(sett_engine *e, 
     request r;
     recorded rec = {0};
     sett__alias alias;
+    sett_error own = {.status = SETT_OK};
+    err = err ? err : &own;
     sett_status s = sett__request_open(&r, e, "sett_compile", options, err);
     if (s)
         return s;
@@ -312,6 +314,8 @@ static __attribute__((noinline)) sett_status record_and_compile(sett_engine *e, 
     s = sett__record_body(e, body, &r.opt, true, &rec, err);
     sett__range_end();
     sett__count_ms(&e->runtime->count.records, &e->runtime->count.record_ns, rec.ms);
+    if (s)
+        sett__refusal_told(e, r.name, r.cpu, s, err);
     if (s)
         return s;
     s = compile_recorded(&r, &rec, out, err);
@@ -408,6 +412,8 @@ sett_status sett_compile_tape(sett_engine *e, const void *tape, size_t len, cons
     double start = sett__now_ms();
     if (!s)
         s = sett__read_any_tape(tape, len, &rec.tape, err);
+    if (s == SETT_E_VERIFY && err)
+        sett__refusal_told(e, r.name, r.cpu, s, err);
     if (!s) {
         rec.ms = sett__now_ms() - start;
         s = compile_recorded(&r, &rec, out, err);

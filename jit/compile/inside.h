@@ -49,7 +49,15 @@ bool sett__alias_of(const sett__request *, sett_body, sett__digest *alias);
 /* The kernel whose key an alias is known to be, from memory or disk. False: there is none. */
 bool sett__by_alias(const sett__request *, const sett__digest *alias, sett_kernel **);
 
+/* ---- refusal.c ---- */
+/* What was refused, while it was recorded or when it was verified, is a finding of an engine that checks. cpu: for the CPU. */
+void sett__refusal_told(sett_engine *, const char *name, bool cpu, sett_status, const sett_error *);
+
 /* ---- verify_user.c ---- */
 /* Has the body of this memo recorded the same key each time? SETT_E_ARGUMENT, with what differs: it has not. */
 sett_status sett__recording_check(const sett__request *, const sett__recorded *, sett_error *);
+
+/* ---- suspect.c ---- */
+/* What a checked compile finds in a tape, as warnings. */
+void sett__suspect(const sett__tape *, const sett__listener *, sett_checks, const char *kernel);
 #endif

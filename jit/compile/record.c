@@ -236,6 +236,8 @@ sett_status sett__record_body(
         s = keep_report(b, out, err);
     if (!s && report && e)
         tell_narrow(e, b, opt);
+    if (!s && report && e && opt->checks >= SETT_CHECKS_ALL)
+        sett__suspect(&out->tape, &e->runtime->finding, opt->checks, opt->name ? opt->name : DEFAULT_NAME);
     leave_build(e, b);
     out->ms = sett__now_ms() - start;
     return s;

@@ -12,7 +12,7 @@ static sett_status read_options(const char *func, const sett_check_options *give
         return s;
     if ((unsigned)o->checks > SETT_CHECKS_STRICT || o->checks == SETT_CHECKS_OFF)
         return sett__error(err, SETT_E_ARGUMENT, "%s: checks %d is none of ERRORS, ALL and STRICT", func, (int)o->checks);
-    *how = (sett__how){.to = r->finding, .async = r->cpu_async};
+    *how = (sett__how){.to = r->finding, .async = r->cpu_async, .result = o->result};
     if (o->order && !sett__async_parse(&how->async, o->order))
         return sett__error(err, SETT_E_ARGUMENT, "%s: order is %.60s: it is eager, lazy or random:SEED", func, o->order);
     if (!k->cpu)

@@ -44,6 +44,16 @@ sett_status sett__launch_check(const sett_kernel *k, int *device, sett_error *er
     return sett__device(k->rest->runtime, device, err) ? sett__kernel_device(k, *device, err) : SETT_E_NO_DEVICE;
 }
 
+/* What came out of a launch that was checked. */
+static void told(const sett__how *how, const char *kernel, sett_status s, const sett__checked *k)
+{
+    if (!s && !k->any)
+        sett__proof_tell(kernel, k->proof, k->because.line ? &k->because : NULL);
+    if (!s && how->result)
+        *how->result = (sett_check_result){k->found, k->proof, k->because};
+    sett__findings_told(&k->to);
+}
+
 sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *handle, const sett__launch_dims *d, const void *params, size_t params_len,
     const sett__extent *extent, sett_error *err)
 {
@@ -54,7 +64,7 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
     sett_status s = sett__stand_ins_of(&r->stand_ins, how->program, m->name, &stand_in, err);
     if (s)
         return s;
-    sett__checked check = {.to = how->to};
+    sett__checked check = {.to = how->to, .because = {.file = "", .function = ""}};
     check.before = sett__befores_take(&r->befores, handle);
     check.maps = sett__befores_maps(&r->befores);
     const sett__sim_launch launch = {
@@ -87,8 +97,12 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
         s = sett__runtime_check(r, m->name, err);
     }
     free(stand_in);
+    for (uint32_t i = 0; launch.check && i < k->rest->cpu->tape->n_site; i++) {
+        const sett__tape *t = k->rest->cpu->tape;
+        sett__suppress_seen(t->string[t->site[i].file], t->string[t->site[i].func]);
+    }
     if (launch.check)
-        sett__findings_told(&check.to);
+        told(how, m->name, s, &check);
     sett__before_free(check.before);
     sett__before_free(check.maps);
     sett__befores_put(&r->befores, check.after, handle);
@@ -99,7 +113,7 @@ sett_status sett__launch_cpu(const sett_kernel *k, void *handle, const sett__lau
     const sett__extent *extent, sett_error *err)
 {
     const sett__runtime *r = k->rest->runtime;
-    sett__how how = {k->rest->cpu->program, r->finding, r->cpu_async};
+    sett__how how = {.program = k->rest->cpu->program, .to = r->finding, .async = r->cpu_async};
     how.to.checks = k->rest->cpu->checks;
     return sett__launch_how(k, &how, handle, d, params, params_len, extent, err);
 }

@@ -13,6 +13,7 @@ typedef struct sett__how {
     const sett__program *program;
     sett__listener to; /* .checks OFF: it is not checked; else the program was made for that */
     sett__async async;
+    sett_check_result *result; /* NULL: nobody asks */
 } sett__how;
 sett_status sett__launch_how(const sett_kernel *, const sett__how *, void *handle, const sett__launch_dims *, const void *params, size_t params_len,
     const sett__extent *, sett_error *);

@@ -25,9 +25,12 @@ struct sett__allocations;
 typedef struct sett__checked {
     sett__listener to;
     uint64_t found;   /* findings, not counted by lines */
+    bool any;         /* errors, or findings that were told: those too that are suppressed */
     struct sett__costs *costs;     /* what accesses cost: jit/sim/check/costs.c; NULL: nothing yet */
     struct sett__checker *checker; /* of jit/sim/check; NULL: none yet */
     struct sett__before *before, *after; /* check/before.c: the launch before, whose end this one need not wait for; this one, for the next. NULL: none */
+    sett_check_proof proof;
+    sett_check_site because; /* of what stands in the way of the next proof; line 0: a finding, or nothing does */
     struct sett__before *maps; /* launches that wrote tensor maps */
 } sett__checked;
 typedef struct sett__sim_launch {

@@ -112,28 +112,33 @@ static bool is_new_to(sett__told *t, const sett__kept *k)
     return true;
 }
 
-static bool add(const sett_finding *f, uint32_t h, sett__told *told)
+static bool add(const sett_finding *f, const char *reason, uint32_t h, sett__told *told)
 {
-    for (sett__kept *k = slot[h]; k; k = k->beside)
-        if (same(&k->is, f)) {
-            k->is.count += f->count;
-            return told && is_new_to(told, k);
-        }
+    sett__kept *was = slot[h];
+    while (was && (was->stale || !was->reason != !reason || !same(&was->is, f)))
+        was = was->beside;
+    if (was && was->is.level <= f->level) {
+        was->is.count += f->count;
+        return told && is_new_to(told, was);
+    }
     sett__kept *k = copy_of(f);
     changes++;
     lost += !k;
     if (!k)
         return true;
+    if (was) /* a warning of the compile, which the run has seen happen */
+        k->is.count += was->is.count, was->stale = true;
+    k->reason = reason;
     k->beside = slot[h];
     slot[h] = *last = k;
     last = &k->next;
     return !told || is_new_to(told, k);
 }
 
-bool sett__finding_add(const sett_finding *f, sett__told *told)
+bool sett__finding_add(const sett_finding *f, const char *reason, sett__told *told)
 {
     pthread_mutex_lock(&lock);
-    bool fresh = add(f, hash_of(f), told);
+    bool fresh = add(f, reason, hash_of(f), told);
     pthread_mutex_unlock(&lock);
     return fresh;
 }
@@ -171,9 +176,17 @@ static void say(const sett__listener *to, const sett_finding *f)
 
 bool sett__finding_tell(const sett__listener *to, const sett_finding *f)
 {
+    char function[SETT_CHECK_SITES][200];
+    sett_finding plain = *f;
     if (f->level != SETT_CHECK_ERROR && to->checks == SETT_CHECKS_ERRORS)
         return false;
-    if (sett__finding_add(f, to->told))
-        say(to, f);
-    return true;
+    for (int i = 0; i < f->n_site; i++) {
+        const char *name = f->site[i].function, *end = strstr(name, SETT__RACE_OK);
+        snprintf(function[i], sizeof *function, "%.*s", end ? (int)(end - name) : (int)sizeof *function - 1, name);
+        plain.site[i].function = function[i];
+    }
+    const char *reason = sett__suppressed(f);
+    if (sett__finding_add(&plain, reason, to->told) && !reason)
+        say(to, &plain);
+    return !reason;
 }

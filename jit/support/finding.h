@@ -12,9 +12,9 @@ typedef struct sett__told {
     const void **kept;
     uint32_t n, cap;
 } sett__told;
-/* Copies it. True: a new one, of this kind and pair of lines; false: its count grew. Without memory for the copy it is counted as lost,
+/* Copies it; reason: it is suppressed, and none. True: a new one, of this kind and pair of lines; false: its count grew. Without memory for the copy it is counted as lost,
  * and is a new one too, so that it is told. */
-bool sett__finding_add(const sett_finding *, sett__told *or_null); /* with the last: a new one to them */
+bool sett__finding_add(const sett_finding *, const char *reason, sett__told *or_null); /* with the last: a new one to them */
 uint64_t sett__findings_lost(void);
 /* Who is told of findings. */
 typedef struct sett__listener {
@@ -27,7 +27,23 @@ typedef struct sett__listener {
 /* Adds a finding, unless its level is not looked for or the source suppresses it, and tells a new one. True: it counts. */
 bool sett__finding_tell(const sett__listener *, const sett_finding *);
 
-/* ---- finding_file.c: $SETT_CHECK_JSON and $SETT_CHECK_SARIF ------------------------------------------------------- */
+/* ---- suppress.c: findings that the source, or $SETT_CHECK_SUPPRESS, says are known ----------------------------------- */
+/* A kernel is launched whose sites have this function; others than those in a sett_race_ok are none of it. */
+void sett__suppress_seen(const char *file, const char *function);
+/* The reason, which lives as long as the process; NULL: it is not suppressed. */
+const char *sett__suppressed(const sett_finding *);
+/* Reads $SETT_CHECK_SUPPRESS, once a process. SETT_E_IO, SETT_E_PARSE: the text says why. */
+sett_status sett__suppress_open(sett_error *);
+void sett__suppress_unneeded(const sett__listener *); /* tells, as a warning, those that nothing needed so far */
+
+/* ---- proofs.c: what launches in which nothing was found have proved ------------------------------------------------- */
+/* Copies. because: NULL, or where the next proof ends. */
+void sett__proof_tell(const char *kernel, sett_check_proof, const sett_check_site *because);
+/* Calls fn with each line of the text, in the order in which they came. */
+void sett__proofs_each(void (*fn)(void *user, const char *line), void *user);
+uint64_t sett__proofs_many(void); /* lines */
+
+/* ---- finding_file.c: $SETT_CHECK_JSON, $SETT_CHECK_SARIF and $SETT_CHECK_PROOFS ------------------------------------------------------- */
 /* Replaces the files that these name, whole, by all that was found so far. again: also where they say that already. SETT_E_IO: the text
  * says which file, and why not. */
 sett_status sett__findings_write(bool again, sett_error *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as files. A file is replaced whole, by a rename, so that nobody reads half of one; it is written without memory of its own,
+/* Findings, and proofs, as files. A file is replaced whole, by a rename, so that nobody reads half of one; it is written without memory of its own,
  * as what is told of may be a lack of it. */
 #include "finding_store.h"
 #include "support.h"
@@ -87,9 +87,13 @@ static void json_site(out *o, const sett_check_site *s)
     put(o, "}");
 }
 
-static void json_finding(out *o, const sett_finding *f)
+static void json_finding(out *o, const sett_finding *f, const char *reason)
 {
     put(o, "{");
+    if (reason) {
+        put_member(o, "reason", reason);
+        put(o, ",");
+    }
     put_member(o, "kind", sett_check_kind_name(f->kind));
     put(o, ",");
     put_member(o, "level", sett_check_level_name(f->level));
@@ -107,14 +111,31 @@ static void json_finding(out *o, const sett_finding *f)
     put(o, "]}");
 }
 
+/* Those that are suppressed, or the others. How many. */
+static int json_list(out *o, const sett__kept *first, bool suppressed)
+{
+    int many = 0;
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->reason == !suppressed && !k->stale) {
+            put(o, many++ ? ",\n" : "\n");
+            json_finding(o, &k->is, k->reason);
+        }
+    return many;
+}
+
 static void json(out *o, const sett__kept *first, uint64_t lost)
 {
+    bool any = false;
+    for (const sett__kept *k = first; k; k = k->next)
+        any |= k->reason != NULL;
     put(o, "{\"findings\":[");
-    for (const sett__kept *k = first; k; k = k->next) {
-        put(o, k == first ? "\n" : ",\n");
-        json_finding(o, &k->is);
-    }
+    json_list(o, first, false);
     put(o, "]");
+    if (any) {
+        put(o, ",\"suppressed\":[");
+        json_list(o, first, true);
+        put(o, "]");
+    }
     if (lost) {
         put(o, ",\"lost\":");
         put_number(o, lost);
@@ -146,7 +167,7 @@ static void sarif_places(out *o, const sett_finding *f, int from, int to, bool r
     }
 }
 
-static void sarif_finding(out *o, const sett_finding *f)
+static void sarif_finding(out *o, const sett_finding *f, const char *reason)
 {
     static const char *const level[] = {[SETT_CHECK_ERROR] = "error", [SETT_CHECK_WARNING] = "warning", [SETT_CHECK_COST] = "note"};
     put(o, "{");
@@ -161,6 +182,11 @@ static void sarif_finding(out *o, const sett_finding *f)
     sarif_places(o, f, 1, f->n_site, true);
     put(o, "],\"occurrenceCount\":");
     put_number(o, f->count);
+    if (reason) {
+        put(o, ",\"suppressions\":[{\"kind\":\"inSource\",");
+        put_member(o, "justification", reason);
+        put(o, "}]");
+    }
     put(o, "}");
 }
 
@@ -175,10 +201,13 @@ static void sarif(out *o, const sett__kept *first, uint64_t lost)
         put(o, "}");
     }
     put(o, "]}},\"results\":[");
-    for (const sett__kept *k = first; k; k = k->next) {
-        put(o, k == first ? "\n" : ",\n");
-        sarif_finding(o, &k->is);
-    }
+    const char *between = "\n";
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->stale) {
+            put(o, between);
+            sarif_finding(o, &k->is, k->reason);
+            between = ",\n";
+        }
     put(o, "]");
     if (lost) {
         put(o, ",\"properties\":{\"lost\":");
@@ -188,12 +217,25 @@ static void sarif(out *o, const sett__kept *first, uint64_t lost)
     put(o, "}]}\n");
 }
 
+/* ---- proofs, as lines of text ------------------------------------------------------------------------------------------ */
+static void put_line(void *to, const char *line)
+{
+    put(to, line);
+    put(to, "\n");
+}
+
+static void proofs(out *o, const sett__kept *first, uint64_t lost)
+{
+    (void)first, (void)lost;
+    sett__proofs_each(put_line, o);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
 typedef struct file {
     const char *variable;
     void (*write)(out *, const sett__kept *, uint64_t lost);
 } file;
-static const file files[] = {{"SETT_CHECK_JSON", json}, {"SETT_CHECK_SARIF", sarif}};
+static const file files[] = {{"SETT_CHECK_JSON", json}, {"SETT_CHECK_SARIF", sarif}, {"SETT_CHECK_PROOFS", proofs}};
 
 static sett_status not_written(const file *f, const char *path, int error, sett_error *err)
 {
@@ -241,6 +283,7 @@ sett_status sett__findings_write(bool again, sett_error *err)
     uint64_t lost, changes;
     sett_status s = SETT_OK;
     const sett__kept *first = sett__findings_lock(&lost, &changes);
+    changes += sett__proofs_many();
     for (size_t i = 0; i < SETT__COUNT(files) && (again || written != changes); i++) {
         const char *path = sett__environment_text(files[i].variable);
         sett_status one = path ? write_file(&files[i], path, first, lost, err) : SETT_OK;
@@ -255,7 +298,8 @@ sett_status sett__findings_write(bool again, sett_error *err)
 
 sett_status sett__findings_open(sett_error *err)
 {
-    return sett__findings_write(true, err);
+    sett_status s = sett__suppress_open(err);
+    return s ? s : sett__findings_write(true, err);
 }
 
 static void write_or_say(const sett__listener *to, bool again)
@@ -272,5 +316,7 @@ void sett__findings_told(const sett__listener *to)
 
 void sett__findings_close(const sett__listener *to)
 {
+    if (to->checks > SETT_CHECKS_OFF)
+        sett__suppress_unneeded(to);
     write_or_say(to, true);
 }

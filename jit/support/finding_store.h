@@ -6,6 +6,8 @@
 
 typedef struct sett__kept {
     sett_finding is;
+    const char *reason; /* it is suppressed; NULL: it is not */
+    bool stale;         /* a graver one of its kind and lines came, which has its count */
     struct sett__kept *next, *beside; /* in the order in which they came; of the same hash */
     char strings[];
 } sett__kept;

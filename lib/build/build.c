@@ -571,7 +571,12 @@ uint32_t sett__site(sett_build *b, sett_site site)
 {
     if (!site.file || b->error.status)
         return SETT__NONE;
+    char both[600];
     const char *func = site.func ? site.func : "";
+    if (b->race_ok) {
+        snprintf(both, sizeof both, "%.200s%s", func, b->race_ok);
+        func = both;
+    }
     uint32_t line = site.line > 0 ? (uint32_t)site.line : 0;
     sett__site_ref r = {.line = line};
     const sett__site_ref *last = b->n_site ? &b->site[b->last_site] : NULL;

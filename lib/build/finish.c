@@ -297,6 +297,8 @@ static bool take_all(finish *f)
 
 static void check_open(sett_build *b)
 {
+    if (b->race_ok)
+        sett__fail(b, b->race_ok_at, "sett_race_ok", SETT_E_REGION, "this region was left by break, return or goto");
     if (!b->depth)
         return;
     const sett__region *r = &b->region[b->depth - 1];

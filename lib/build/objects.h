@@ -118,6 +118,8 @@ struct sett_build {
     sett_error error; /* the first one; OK until then */
     bool in_kernel;   /* false: for algebra on the host; nothing with an effect may be recorded */
     bool lent;        /* given to a body, which must not end it */
+    char *race_ok;    /* what sites get behind their functions: SETT__RACE_OK; NULL: nothing */
+    sett_site race_ok_at;
     bool asserts;     /* sett_assert records */
     bool tests;       /* accesses test coordinates: the launch is checked */
     bool no_fold;     /* for tests: record what would fold */

@@ -115,6 +115,8 @@ typedef struct sett__failure {
     uint64_t operand[32]; /* the bits, low aligned; SETT__MAX_PRINT */
 } sett__failure;
 
+/* Behind the function of a site in a sett_race_ok: "f race_ok:12: why", where 12 is that call's line. */
+#define SETT__RACE_OK " race_ok:"
 typedef struct sett__site_ref { uint32_t file, func; uint32_t line; } sett__site_ref; /* file, func: in tape->string */
 typedef struct sett__tape {
     sett__arena arena; /* owns all below */

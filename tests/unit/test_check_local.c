@@ -253,6 +253,81 @@ START_TEST(test_initialised)
 }
 END_TEST
 
+/* ---- uninit: products ------------------------------------------------------------------------------------ */
+enum { BM = 64, BN = 16, BK = 64 };
+typedef struct product { /* rows of A and of B that are written, and of C those that are stored */
+    const char *name;
+    bool group; /* by wgmma; else by ldmatrix and mma.sync */
+    int a, b, rows, columns;
+    bool wrong;
+} product;
+static const product products[] = {
+    {"all", true, BM, BN, BM, BN, false}, {"rows of A", true, 48, BN, BM, BN, true}, {"rows that are not stored", true, 48, BN, 48, BN, false},
+    {"columns of B", true, BM, 8, BM, BN, true}, {"columns that are not stored", true, BM, 8, BM, 8, false},
+    {"all", false, BM, BN, BM, BN, false}, {"rows of A", false, 40, BN, BM, BN, true}, {"rows that are not stored", false, 40, BN, 40, BN, false},
+    {"columns of B", false, BM, 8, BM, BN, true}, {"columns that are not stored", false, BM, 8, BM, 8, false},
+};
+
+/* Row by row, 8 elements a thread: the first so many rows. */
+static void fill_rows(sett_build *b, sett_tensor *s, sett_val *t, int rows)
+{
+    sett_for (b, i, t, rows * BK / 8, 128)
+        sett_store(sett_local_tile(s, T(1, 8), T(sett_floordiv(i, BK / 8), sett_mod(i, BK / 8))), 1.0);
+}
+
+static void product_body(sett_build *b, const void *user)
+{
+    const product *x = user;
+    sett_tensor *C = sett_param(b, "C", SETT_F32, sett_row_major(b, BM, BN));
+    sett_grid(b, 1), sett_block(b, 128);
+    made_at = __LINE__ + 1;
+    sett_tensor *sA = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, BM, BK), 1024), *sB = sett_make_smem_tensor(b, SETT_F16, sett_smem_layout(b, SETT_F16, SETT_K_MAJOR, BN, BK), 1024);
+    sett_val *t = sett_thread_idx(b, 0);
+    fill_rows(b, sA, t, x->a), fill_rows(b, sB, t, x->b);
+    sett_fence_view_async_shared(b);
+    sett_sync_threads(b);
+    sett_mma_atom *atom = x->group ? sett_wgmma(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .n = BN) : sett_mma_sync(b, .a = SETT_F16, .b = SETT_F16, .acc = SETT_F32, .m = 16, .n = 8, .k = 16);
+    sett_tiled_mma *mma = x->group ? sett_make_tiled_mma(atom, T(1, 1, 1), ALL) : sett_make_tiled_mma(atom, T(4, 1, 1), ALL);
+    sett_thr_mma *mine = sett_get_slice(mma, t);
+    sett_tensor *acc = sett_make_fragment_C(mma, sett_partition_shape_C(mma, T(BM, BN)));
+    sett_fill(acc, 0.0);
+    sett_tensor *fA = sett_make_fragment_A(mma, sett_partition_A(mine, sA)), *fB = sett_make_fragment_B(mma, sett_partition_B(mine, sB));
+    if (x->group) {
+        READ, sett_gemm(mma, acc, fA, fB, acc);
+        sett_mma_commit(b);
+        sett_mma_wait(b, 0);
+    } else {
+        sett_tiled_copy *ca = sett_make_tiled_copy_A(sett_ldmatrix(b, SETT_F16, 4, false), mma), *cb = sett_make_tiled_copy_B(sett_ldmatrix(b, SETT_F16, 2, false), mma);
+        sett_thr_copy *ta = sett_get_slice(ca, t), *tb = sett_get_slice(cb, t);
+        READ, sett_copy(ca, sett_partition_S(ta, sA), sett_retile(ta, fA)), sett_copy(cb, sett_partition_S(tb, sB), sett_retile(tb, fB));
+        sett_gemm(mma, acc, fA, fB, acc);
+    }
+    sett_tensor *crd = sett_partition_C(mine, sett_identity_tensor(b, BM, BN));
+    USE, sett_store(sett_partition_C(mine, C), sett_load(acc), .pred = sett_elem_less(crd, sett_tuple(b, x->rows, x->columns)));
+}
+
+START_TEST(test_products)
+{
+    static float c[BM * BN];
+    const product *x = &products[_i];
+    n_found = 0;
+    for (int p = 0; p < 3; p++) {
+        sett_engine *e = engine(SETT_CHECKS_ERRORS, p == 0 ? "random:5" : p == 1 ? "eager" : "lazy");
+        sett_kernel *k = compile(e, product_body, x);
+        sett_error err = {0};
+        const sett_buf bc = sett_buf_2d(c, SETT_F32, BM, BN);
+        ck_assert_msg(!sett_launch(k, cpu, &err, &bc), "%s", err.text);
+        sett_kernel_release(k);
+        sett_engine_close(e);
+    }
+    ck_assert_msg(n_found == x->wrong, "%s: %d findings: %s", x->name, n_found, n_found ? found[0].text : "");
+    if (!x->wrong)
+        return;
+    ck_assert_msg(found[0].kind == SETT_CHECK_UNINIT && found[0].line[0] == read_at && found[0].line[1] == use_at && found[0].line[2] == made_at, "%s: lines %d %d %d of %d %d %d: %s", x->name,
+        found[0].line[0], found[0].line[1], found[0].line[2], read_at, use_at, made_at, found[0].text);
+}
+END_TEST
+
 /* ---- costs ---------------------------------------------------------------------------------------------- */
 START_TEST(test_costs)
 {
@@ -335,6 +410,7 @@ Suite *check_local_suite(void)
     TCase *t = tcase_create("uninit");
     tcase_add_loop_test(t, test_uninit, 0, SETT__COUNT(wrong));
     tcase_add_loop_test(t, test_initialised, 0, SETT__COUNT(right));
+    tcase_add_loop_test(t, test_products, 0, SETT__COUNT(products));
     suite_add_tcase(s, t);
     t = tcase_create("costs");
     tcase_add_loop_test(t, test_costs, 0, COST_CASES);

@@ -37,13 +37,15 @@ static void note(void *user, const sett_finding *f)
 }
 
 /* One launch of a body over X (N) and Y (N), of the seed that the case has. */
-static sett_status checked(sett_body body, seen *s, sett_error *err)
+static sett_status checked_as(sett_body body, sett_checks checks, seen *s, sett_error *err)
 {
     static float x[N], y[N];
     sett_engine *e;
     sett_kernel *k;
-    sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = "", .checks = SETT_CHECKS_ERRORS, .finding = note, .user = s, .cpu_async = "lazy"};
+    sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = "", .checks = checks, .finding = note, .user = s, .cpu_async = "lazy"};
     sett_compile_options c = {.size = sizeof c, .name = "k"};
+    for (int i = 0; i < N; i++)
+        x[i] = (float)i;
     *s = (seen){.n = 0};
     *err = (sett_error){.status = SETT_OK};
     ck_assert_msg(!sett_engine_open(&e, &o, err), "%s", err->text);
@@ -53,6 +55,11 @@ static sett_status checked(sett_body body, seen *s, sett_error *err)
     sett_kernel_release(k);
     sett_engine_close(e);
     return status;
+}
+
+static sett_status checked(sett_body body, seen *s, sett_error *err)
+{
+    return checked_as(body, SETT_CHECKS_ERRORS, s, err);
 }
 
 static sett_tensor *x, *y;
@@ -173,6 +180,72 @@ static void right(sett_build *b, const void *user)
     sett_set(y, sett_at(s, sett_sub(N - 1, sett_thread_idx(b, 0))), sett_thread_idx(b, 0));
 }
 
+static char *slurp(const char *path)
+{
+    static char text[65536];
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f, "%s", path);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    return text;
+}
+
+static bool python_reads(const char *path, const char *what)
+{
+    char command[1000];
+    snprintf(command, sizeof command, "python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(0 if %s else 1)' '%s'", what, path);
+    return !system(command);
+}
+
+/* ---- suppressed -------------------------------------------------------------------------------------------------------- */
+static bool known;
+static void two_warps_write(sett_build *b, const void *user)
+{
+    (void)user;
+    begin(b, 64);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, 1, 16);
+    if (known) {
+        sett_race_ok (b, "either will do") {
+            AT(1) sett_set(s, sett_at(x, sett_thread_idx(b, 0)), 0);
+        }
+    } else {
+        AT(1) sett_set(s, sett_at(x, sett_thread_idx(b, 0)), 0);
+    }
+    sett_sync_threads(b);
+    sett_set(y, sett_at(s, 0), sett_thread_idx(b, 0));
+}
+static void nothing_to_know(sett_build *b, const void *user)
+{
+    (void)user;
+    begin(b, 64);
+    AT(0) sett_race_ok (b, "there is no race")
+        sett_set(y, sett_at(x, sett_thread_idx(b, 0)), sett_thread_idx(b, 0));
+}
+static void no_reason(sett_build *b, const void *user)
+{
+    (void)user;
+    begin(b, 64);
+    sett_race_ok (b, "")
+        sett_set(y, 1.0, sett_thread_idx(b, 0));
+}
+static void left_by_break(sett_build *b, const void *user)
+{
+    (void)user;
+    begin(b, 64);
+    AT(0) sett_race_ok (b, "x") {
+        sett_set(y, 1.0, sett_thread_idx(b, 0));
+        break;
+    }
+}
+static void nested(sett_build *b, const void *user)
+{
+    (void)user;
+    begin(b, 64);
+    sett_race_ok (b, "x")
+        sett_race_ok (b, "y")
+            sett_set(y, 1.0, sett_thread_idx(b, 0));
+}
+
 static const struct {
     sett_body body;
     sett_status status;
@@ -243,6 +316,133 @@ START_TEST(once_a_process)
 }
 END_TEST
 
+START_TEST(suppressed_in_source)
+{
+    seen s;
+    sett_error err;
+    char want[300];
+    ck_assert_msg(!checked(two_warps_write, &s, &err), "%s", err.text);
+    ck_assert_int_ge(s.n, 1);
+    ck_assert_int_eq(s.at[0].kind, SETT_CHECK_RACE);
+    known = true;
+    ck_assert_msg(!checked(two_warps_write, &s, &err), "%s", err.text);
+    ck_assert_msg(!s.n, "%s", s.at[0].text);
+    ck_assert_msg(!checked_as(nothing_to_know, SETT_CHECKS_ALL, &s, &err), "%s", err.text);
+    ck_assert_int_eq(s.n, 1);
+    snprintf(want, sizeof want, "%s:%d: suppression: no finding needed this sett_race_ok, \"there is no race\"", __FILE__, line[0]);
+    ck_assert_str_eq(s.at[0].text, want);
+    ck_assert_int_eq(s.at[0].level, SETT_CHECK_WARNING);
+}
+END_TEST
+
+/* The text of a tape has the reason, and gives the same tape again. Code has nothing of it. */
+START_TEST(reason_on_the_tape)
+{
+    sett_compile_options o = {.size = sizeof o, .target = "cpu", .line_info = true};
+    void *with, *without, *again;
+    size_t n, m;
+    sett_error err;
+    sett__tape t;
+    known = true;
+    ck_assert(!sett_record(two_warps_write, &o, true, &with, &n, &err));
+    ck_assert_msg(strstr(with, "\"two_warps_write race_ok:"), "%s", (char *)with);
+    ck_assert_msg(!sett__tape_parse(&t, with, &err), "%s", err.text);
+    ck_assert(!sett__tape_print(&t, true, NULL, (char **)&again, &err));
+    ck_assert_str_eq(with, again);
+    sett__tape_free(&t);
+    free(again), sett_text_free(with);
+    o.line_info = false;
+    ck_assert(!sett_record(two_warps_write, &o, true, &with, &n, &err));
+    known = false;
+    ck_assert(!sett_record(two_warps_write, &o, true, &without, &m, &err));
+    ck_assert_str_eq(with, without);
+    sett_text_free(with), sett_text_free(without);
+}
+END_TEST
+
+START_TEST(race_ok_refused)
+{
+    static const struct { sett_body body; sett_status status; const char *why; } bad[] = {
+        {no_reason, SETT_E_ARGUMENT, ": sett_race_ok: the reason is one line of 1 to 300 characters"},
+        {left_by_break, SETT_E_REGION, ": sett_race_ok: this region was left by break, return or goto"},
+        {nested, SETT_E_REGION, ": sett_race_ok: it is inside another one, of line "}};
+    void *tape;
+    size_t n;
+    sett_error err;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(sett_record(bad[i].body, NULL, true, &tape, &n, &err), bad[i].status);
+        ck_assert_msg(strstr(err.text, bad[i].why), "%s", err.text);
+    }
+}
+END_TEST
+
+static void suppressions(const char *text)
+{
+    const char *path = in_root("suppress");
+    write_file(path, text, strlen(text), 0600);
+    setenv("SETT_CHECK_SUPPRESS", path, 1);
+}
+
+START_TEST(suppressed_by_file)
+{
+    seen s;
+    sett_error err;
+    setenv("SETT_CHECK_JSON", in_root("s.json"), 1);
+    suppressions("# known\n\n  unit/test_finding.c:two_warps_write race either will do\nother.c:* * nobody needs it\n");
+    ck_assert_msg(!checked_as(two_warps_write, SETT_CHECKS_ALL, &s, &err), "%s", err.text);
+    int at = 0;
+    while (at < s.n && s.at[at].kind != SETT_CHECK_SUPPRESSION)
+        ck_assert_int_ne(s.at[at++].kind, SETT_CHECK_RACE);
+    ck_assert_int_lt(at, s.n);
+    ck_assert_msg(strstr(s.at[at].text, "suppress:4: suppression: no finding needed this line, \"nobody needs it\""), "%s", s.at[at].text);
+    if (!system("python3 -c pass"))
+        ck_assert(python_reads(getenv("SETT_CHECK_JSON"), "[(f[\"kind\"], f[\"reason\"]) for f in d[\"suppressed\"]] == [(\"race\", \"either will do\")]"));
+}
+END_TEST
+
+START_TEST(suppressions_of_no_use)
+{
+    static const char *const bad[][2] = {{"a.c race x\n", ":1: a line is FILE:FUNCTION KIND REASON, and a.c is no FILE:FUNCTION"},
+        {"#\na.c:f rice x\n", ":2: \"rice\" is no kind of a finding, such as race or *"}, {"a.c:f race\n", ":1: a suppression needs a reason"}};
+    sett_engine *e;
+    sett_error err;
+    sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = ""};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        suppressions(bad[i][0]);
+        ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_PARSE);
+        ck_assert_msg(strstr(err.text, bad[i][1]), "%s", err.text);
+    }
+    setenv("SETT_CHECK_SUPPRESS", "/no/such/file", 1);
+    ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_IO);
+    ck_assert_str_eq(err.text, "SETT_CHECK_SUPPRESS: /no/such/file: No such file or directory");
+}
+END_TEST
+
+/* What is refused when it is compiled is found there. */
+static void one_element_too_far(sett_build *b, const void *user)
+{
+    (void)user;
+    begin(b, 32);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, 4, 16);
+    AT(0) sett_set(s, 1.0, 5);
+}
+START_TEST(refused_when_compiled)
+{
+    seen s = {.n = 0};
+    sett_engine *e;
+    sett_kernel *k;
+    sett_error err;
+    sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = "", .checks = SETT_CHECKS_ERRORS, .finding = note, .user = &s};
+    ck_assert(!sett_engine_open(&e, &o, &err));
+    ck_assert_int_eq(sett_compile(e, one_element_too_far, NULL, &k, &err), SETT_E_RANGE);
+    ck_assert_int_eq(s.n, 1);
+    ck_assert_int_eq(s.at[0].kind, SETT_CHECK_BOUNDS);
+    ck_assert_int_eq(s.at[0].line[0], line[0]);
+    ck_assert_msg(strstr(s.at[0].text, ": bounds: refused when compiled: sett_set: "), "%s", s.at[0].text);
+    sett_engine_close(e);
+}
+END_TEST
+
 /* ---- sett_check, sett_prepared_check ------------------------------------------------------------------------------------- */
 START_TEST(one_call)
 {
@@ -278,23 +478,6 @@ START_TEST(one_call)
 END_TEST
 
 /* ---- files ------------------------------------------------------------------------------------------------------------------ */
-static char *slurp(const char *path)
-{
-    static char text[65536];
-    FILE *f = fopen(path, "rb");
-    ck_assert_msg(f, "%s", path);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
-    return text;
-}
-
-static bool python_reads(const char *path, const char *what)
-{
-    char command[1000];
-    snprintf(command, sizeof command, "python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(0 if %s else 1)' '%s'", what, path);
-    return !system(command);
-}
-
 START_TEST(files)
 {
     seen s;
@@ -348,22 +531,27 @@ START_TEST(pairs_of_lines)
 {
     sett_finding f = pair_of(1, 2), turned = pair_of(2, 1), alone = pair_of(1, 1), kind = pair_of(1, 2);
     kind.kind = SETT_CHECK_ORDER;
-    ck_assert(sett__finding_add(&f, NULL));
-    ck_assert(!sett__finding_add(&f, NULL));
-    ck_assert(!sett__finding_add(&turned, NULL));
-    ck_assert(sett__finding_add(&alone, NULL));
+    ck_assert(sett__finding_add(&f, NULL, NULL));
+    ck_assert(!sett__finding_add(&f, NULL, NULL));
+    ck_assert(!sett__finding_add(&turned, NULL, NULL));
+    ck_assert(sett__finding_add(&alone, NULL, NULL));
     alone.n_site = 1;
-    ck_assert(!sett__finding_add(&alone, NULL));
-    ck_assert(sett__finding_add(&kind, NULL));
+    ck_assert(!sett__finding_add(&alone, NULL, NULL));
+    ck_assert(sett__finding_add(&kind, NULL, NULL));
     sett__told told = {.n = 0};
-    ck_assert(sett__finding_add(&f, &told));
-    ck_assert(!sett__finding_add(&turned, &told));
+    ck_assert(sett__finding_add(&f, NULL, &told));
+    ck_assert(!sett__finding_add(&turned, NULL, &told));
     free(told.kept);
+    sett_finding maybe = pair_of(8, 9), happened = maybe; /* a warning of the compile is an error of the run */
+    maybe.level = SETT_CHECK_WARNING;
+    ck_assert(sett__finding_add(&maybe, NULL, NULL));
+    ck_assert(sett__finding_add(&happened, NULL, NULL));
+    ck_assert(!sett__finding_add(&maybe, NULL, NULL));
     const char *json = in_root("pairs.json");
     setenv("SETT_CHECK_JSON", json, 1);
     ck_assert(!sett__findings_write(false, NULL));
     if (!system("python3 -c pass"))
-        ck_assert(python_reads(json, "[f[\"count\"] for f in d[\"findings\"]] == [5, 2, 1] and d[\"findings\"][0][\"text\"] == \"race \\\"\\\\ \\t\\x01\""));
+        ck_assert(python_reads(json, "[f[\"count\"] for f in d[\"findings\"]] == [5, 2, 1, 3] and [f[\"level\"] for f in d[\"findings\"]] == [\"error\"] * 4 and d[\"findings\"][0][\"text\"] == \"race \\\"\\\\ \\t\\x01\""));
 }
 END_TEST
 
@@ -372,7 +560,7 @@ static void *add_many(void *p)
     int *fresh = p;
     for (int i = 0; i < 4000; i++) {
         sett_finding f = pair_of(i % 500, 7);
-        *fresh += sett__finding_add(&f, NULL);
+        *fresh += sett__finding_add(&f, NULL, NULL);
         if (i % 1000 == 0)
             ck_assert(!sett__findings_write(false, NULL));
     }
@@ -444,6 +632,12 @@ Suite *finding_suite(void)
     tcase_add_test(kernels, nothing_found);
     tcase_add_test(kernels, once_a_process);
     tcase_add_test(kernels, one_call);
+    tcase_add_test(kernels, suppressed_in_source);
+    tcase_add_test(kernels, reason_on_the_tape);
+    tcase_add_test(kernels, race_ok_refused);
+    tcase_add_test(kernels, refused_when_compiled);
+    tcase_add_test(files_of, suppressed_by_file);
+    tcase_add_test(files_of, suppressions_of_no_use);
     suite_add_tcase(s, kernels);
     tcase_add_checked_fixture(files_of, make_root, drop_root);
     tcase_add_test(files_of, files);

@@ -207,9 +207,11 @@ void sett__put_graph(const sett__core *c, sett__sink *t)
             const sett__warp *w = &b->warp[i];
             sett__sink words = {.buf = where, .cap = sizeof where};
             next = sett__put_alike(b, i, &words);
+            where[strlen(where) - 1] = 0; /* a blank */
             sett__putf(t, "\n  %s  block (%u,%u,%u) %s", w->state == SETT__DONE ? "ended" : "waits", b->at[0], b->at[1], b->at[2], where);
             if (w->state == SETT__DONE)
                 continue;
+            sett__put(t, " ");
             add_warp(c, b, w, t);
             sett__where_noted(c, sett__wait_op(c, w), where, sizeof where);
             const need n = need_of(b, w);

@@ -38,19 +38,22 @@ static bool count_mbarriers(near *n, const sett__program *p)
 /* Agents of a block: of each role as many as the tape can have. */
 static void count_agents(near *n, const sett__program *p)
 {
-    bool has[ROLES] = {[OF_WARP] = true};
+    bool has[ROLES] = {[OF_WARP] = true}, named = false;
     const sett__tape *t = p->given;
     for (uint32_t v = 0; v < t->n_op; v++) {
         const uint8_t code = t->op[v].code;
         has[OF_CP_ASYNC] |= code == SETT__CPASYNC;
         has[OF_BULK_READ] |= code == SETT__BULKSTORE || code == SETT__BULKREDUCE || code == SETT__TMASTORE || code == SETT__TMAREDUCE;
         has[OF_WGMMA] |= code == SETT__WGMMA;
+        named |= code == SETT__BARARRIVE;
     }
     has[OF_BULK_WRITE] = has[OF_BULK_READ];
     has[OF_MBARRIER] = n->n_mbar > 0;
+    n->phases = n->n_mbar + (named ? SETT__BARRIERS : 0);
+    has[OF_PHASE] = n->phases > 0;
     for (int r = 0; r < ROLES; r++) {
         n->first[r] = has[r] ? (int32_t)n->per_block : -1;
-        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? n->n_mbar : n->warps;
+        n->per_block += !has[r] ? 0 : r == OF_MBARRIER ? n->n_mbar : r == OF_PHASE ? n->phases : n->warps;
     }
     n->agents = n->per_block * n->blocks;
     n->stride = (n->agents + 3) & ~3u;
@@ -207,7 +210,7 @@ void sett__near_free(near *n)
         free(k);
     }
     for (uint32_t r = 0; r < n->blocks; r++)
-        free(n->block[r].mbar);
+        free(n->block[r].mbar), free(n->block[r].waits);
     for (access *a; (a = n->spare);) {
         memcpy(&n->spare, a, sizeof n->spare);
         free(a);
@@ -237,7 +240,7 @@ static near *make(const sett__core *c)
     n->last = calloc(n->stride, sizeof *n->last);
     fine = fine && n->walker && n->last && find_loops(n, c->program) && n->agents < NO_AGENT;
     for (uint32_t r = 0; r < n->blocks; r++)
-        fine &= (n->block[r].mbar = calloc((size_t)n->n_mbar + 1, sizeof(mbar))) != NULL;
+        fine &= (n->block[r].mbar = calloc((size_t)n->n_mbar + 1, sizeof(mbar))) && (n->block[r].waits = calloc((size_t)n->n_mbar * n->warps + 1, sizeof(uint32_t)));
     if (fine)
         return n;
     sett__near_free(n);
@@ -284,6 +287,8 @@ bool sett__near_begin(sett__core *c)
         near_block *b = &n->block[r];
         b->cta = n->cluster->cta[r];
         memset(b->mbar, 0, n->n_mbar * sizeof *b->mbar);
+        memset(b->waits, 0, (size_t)n->n_mbar * n->warps * sizeof *b->waits);
+        memset(b->end, 0, sizeof b->end);
         if (!sett__shared_begin(n, b, c))
             return false;
     }

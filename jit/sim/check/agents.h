@@ -17,7 +17,7 @@ enum {
     STRONGER,  /* what would come before if nothing were relaxed */
     CLOCKS
 };
-enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, ROLES }; /* agents */
+enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
 enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
 
@@ -69,12 +69,15 @@ typedef struct mbar {
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
+    uint32_t end;           /* time of the end of its last phase; 0: none has ended */
 } mbar;
 typedef struct near_block {
     sett__cta *cta;
     mbar *mbar;
     clocks *barrier[SETT__BARRIERS];
     uint32_t waiting[SETT__BARRIERS];
+    uint32_t end[SETT__BARRIERS]; /* as that of an mbarrier */
+    uint32_t *waits;              /* of each mbarrier and warp: when it waited for the last phase that has ended; 0: it has not */
     struct cells *cells; /* shared_cells.h */
 } near_block;
 /* What began and goes on by itself. */
@@ -89,7 +92,7 @@ typedef struct flight {
 typedef struct near {
     struct near *next;
     const sett__cluster *cluster;
-    uint32_t warps, blocks, n_mbar, agents, stride; /* stride: agents, rounded up */
+    uint32_t warps, blocks, n_mbar, phases, agents, stride; /* phases: of OF_PHASE, of a block; stride: agents, rounded up */
     uint32_t time, swept;
     int32_t first[ROLES];        /* of a block: of its agents of this role, the first; -1: none */
     uint32_t per_block;          /* agents */
@@ -183,6 +186,9 @@ bool sett__shared_accesses(sett__core *, near *, const sett__accesses *);
 bool sett__shared_effect(sett__core *, near *, const sett__effect *);
 bool sett__shared_left(sett__core *, near *, const sett__cta *); /* a block has ended */
 void sett__sweep(near *); /* forgets accesses of which nothing knows */
+
+/* ---- proof.c: could another order have gone another way? ------------------------------------------------------------------ */
+bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the clocks change, but for the end of a phase and waits; false: out of memory */
 
 /* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
 typedef struct actor {

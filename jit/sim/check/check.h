@@ -8,8 +8,10 @@
 /* The watch of a program that is checked, for ERRORS, ALL or STRICT. NULL: what any program has (async/proxy.c). */
 const sett__watch *sett__check_watch(const sett__tape *, sett_checks);
 /* costs.c: of a launch that looks for costs: an access counts; the launch has ended, and what cost too much is told. */
-void sett__count_cost(sett__core *, const sett__accesses *);
+bool sett__count_cost(sett__core *, const sett__accesses *); /* false: out of memory */
 void sett__costs_end(const sett__program *, const sett__sim_launch *);
+bool sett__proof_begin(sett__program *); /* proof.c: of a program that will be checked; false: out of memory */
+void sett__proof_end(const sett__program *, sett__checked *); /* a launch has ended well: what its findings, or that it has none, prove */
 extern const sett__follow sett__check_follow; /* follow.c: of a program that is checked: what nobody has written, until it is used */
 
 struct sett__checker;

@@ -102,22 +102,23 @@ static void add(count *x, const sett__accesses *a, uint32_t taken, uint32_t idea
     x->apart = rest ? (int64_t)(a->at[__builtin_ctz(rest)] - a->at[__builtin_ctz(a->lanes)]) : 0;
 }
 
-void sett__count_cost(sett__core *c, const sett__accesses *a)
+bool sett__count_cost(sett__core *c, const sett__accesses *a)
 {
     sett__checked *check = c->launch->check;
     const uint32_t n = c->program->given->n_op;
     uint32_t ideal;
     if (check->to.checks < SETT_CHECKS_ALL)
-        return;
+        return true;
     if (!check->costs) {
         check->costs = calloc(1, sizeof *check->costs + (n + 1) * sizeof *check->costs->of);
         if (!check->costs)
-            return;
+            return false;
         check->costs->n = n;
     }
     cost *x = &check->costs->of[a->op];
     const uint32_t taken = a->of ? wavefronts(a, &ideal) : sectors(a, &ideal);
     add(a->of ? &x->shared : &x->global, a, taken, ideal);
+    return true;
 }
 
 /* ---- telling -------------------------------------------------------------------------------------------------------------- */

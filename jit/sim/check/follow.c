@@ -67,12 +67,13 @@ void sett__poison_tell(sett__core *c, const sett__warp *w, uint32_t lanes, uint3
     sett__poison_read *first = c->cta->shadow->first && read != SETT__NONE ? &c->cta->shadow->first[read] : NULL;
     char where[128], root[160] = "memory", byte[32] = "";
     sett__finding x = {.kind = SETT_CHECK_UNINIT, .level = SETT_CHECK_ERROR};
-    if (!first || (first->used && first->used != op + 1))
+    if (read == SETT__NONE || (first && first->used && first->used != op + 1))
         return;
-    first->used = op + 1;
+    if (first)
+        first->used = op + 1;
     sett__finding_site(&x, read, SETT_CHECK_ROLE_READ);
     sett__finding_site(&x, op, SETT_CHECK_ROLE_USE);
-    if (first->root && first->root - 1 < p->n_root) {
+    if (first && first->root && first->root - 1 < p->n_root) {
         const sett__root *r = own_root(p, &p->root[first->root - 1]);
         root_words(p, r, root);
         sett__finding_site(&x, r->op, SETT_CHECK_ROLE_ALLOC);
@@ -270,8 +271,8 @@ static void results(const follow *f)
 static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
 {
     sett__shadow *s = c->cta->shadow;
-    if (!s)
-        return i->run(c, w, i);
+    if (!s) /* there was no memory for it when the block began */
+        return sett__fault_as(c, SETT_E_MEMORY, w, w->active ? __builtin_ctz(w->active) : 0, i->op, "out of memory for the checker");
     const size_t at = sett__shadow_word(s, w, 0);
     follow f = {c, w, i, s, s->mask + at, s->read + at};
     switch (i->step) {
@@ -292,7 +293,7 @@ static bool step(sett__core *c, sett__warp *w, const sett__insn *i)
     }
 }
 
-/* Without memory for it nothing of the block is followed, and the launch says so. */
+/* Without memory for it the block's first access ends the launch. */
 static void begin(sett__core *c)
 {
     sett__cta *b = c->cta;

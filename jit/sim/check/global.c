@@ -117,7 +117,7 @@ static void put_fix(const sett__stamp *old, const sett__stamp *now, sett__sink *
         sett__put(to, (old->how | now->how) & SETT__STRONG ? "atomics on both sides, or what orders the two: a release behind the first, an acquire before the second, or two launches"
             : "a release behind the first and an acquire before the second (sett_atomic_ordered, SETT_SCOPE_GPU), or two launches");
     else if ((old->how | now->how) & SETT__BY_ITSELF)
-        sett__put(to, "wait for the copy (sett_cp_async_bulk_wait, or its mbarrier), and a barrier where another thread did");
+        sett__put(to, "wait for the copy (sett_tma_store_wait, or its mbarrier), and a barrier where another thread did");
     else
         sett__put(to, old->agent == now->agent ? "sett_sync_warp(b) between the two" : "sett_sync_threads(b), or a barrier of these warps, between the two");
 }

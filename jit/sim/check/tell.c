@@ -118,9 +118,9 @@ static void put_path(const actor *x, uint32_t old, const access *a, sett__sink *
 static void put_fix(const actor *x, uint32_t time, const access *old, sett__sink *to)
 {
     static const char *const done[ROLES] = {
-        [OF_CP_ASYNC] = "sett_cp_async_wait by the thread that copies, then a barrier",
-        [OF_BULK_READ] = "sett_cp_async_bulk_wait_read by the thread that committed the store, then a barrier",
-        [OF_BULK_WRITE] = "sett_cp_async_bulk_wait by the thread that committed the store, then a barrier",
+        [OF_CP_ASYNC] = "sett_cp_async_wait_group by the thread that copies, then a barrier",
+        [OF_BULK_READ] = "sett_tma_store_wait_read by the thread that committed the store, then a barrier",
+        [OF_BULK_WRITE] = "sett_tma_store_wait by the thread that committed the store, then a barrier",
         [OF_WGMMA] = "sett_mma_wait for the product before the stage is released",
         [OF_MBARRIER] = "a wait for the phase in which the copy completes",
     };
@@ -153,7 +153,7 @@ static void put_end(const actor *x, uint8_t kind, uint32_t time, const access *o
 {
     sett__put(to, "\n  fix    ");
     if (kind == SETT_CHECK_PROXY_FENCE || kind == SETT_CHECK_PROXY_FENCE_SIDE)
-        sett__put(to, "sett_fence_proxy_async(b) by the thread of the first, behind it and before the barrier or arrival that tells of it");
+        sett__put(to, "sett_fence_view_async_shared(b) by the thread of the first, behind it and before the barrier or arrival that tells of it");
     else if (kind == SETT_CHECK_ORDER)
         sett__put(to, "release and acquire in place of relaxed");
     else if (kind == SETT_CHECK_SWIZZLE)

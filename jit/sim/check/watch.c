@@ -44,16 +44,16 @@ static bool effect(sett__core *c, const sett__effect *e)
 
 static bool accesses(sett__core *c, const sett__accesses *a)
 {
-    sett__count_cost(c, a);
+    const bool counted = sett__count_cost(c, a);
     near *n = sett__near(c);
     sett__global *g = global(c);
-    return !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
+    return !counted || !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
 }
 
 static bool sync(sett__core *c, const sett__sync *s)
 {
     near *n = sett__near(c);
-    const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__near_sync(c, n, s));
+    const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__proof_sync(c, n, s) && sett__near_sync(c, n, s));
     sett__global *g = global(c);
     return fine && g ? sett__global_sync(c, n, g, s) : sett__no_memory(c, s->warp, s->op);
 }

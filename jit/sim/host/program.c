@@ -49,7 +49,7 @@ static sett_status make(const sett__tape *tape, bool plain, sett_checks checks, 
         p->listens = async && sett__listens(tape);
         p->watch = watch_of(p, checks);
         p->follow = checked ? &sett__check_follow : NULL;
-        status = sett__find_calls(p, e);
+        status = checked && !sett__proof_begin(p) ? sett__no_room(e) : sett__find_calls(p, e);
     }
     if (!status)
         status = sett__decode(p, tape, e);

@@ -386,6 +386,8 @@ sett_status sett__sim_run(const sett__program *p, const sett__sim_launch *l, set
         sett__costs_end(p, l);
     pthread_mutex_destroy(&run.lock);
     if (l->check) {
+        if (!run.status)
+            sett__proof_end(p, l->check);
         sett__checker_end(p, l);
     }
     errno = saved;

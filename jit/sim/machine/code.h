@@ -228,6 +228,7 @@ struct sett__program {
     sett__place *spot; /* of FORM */
     sett__matmul *matmul; /* of MMA and WGMMA */
     uint32_t n_place, n_spot, n_matmul;
+    uint32_t by_order, by_data; /* of a checked program: the operations that values of branches, addresses and stores depend on by order; of branches and addresses by data; SETT__NONE: none */
     uint32_t params_len;
     size_t warp_bytes, uniform_bytes; /* of the frames */
     uint32_t local_at, local_bytes;   /* rmem in the warp's frame: poisoned when a block starts */

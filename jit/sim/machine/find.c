@@ -22,7 +22,7 @@ sett_check_role sett__role_of(const sett__op *o)
 }
 
 /* A tape without sites has lines of its text, or numbers of operations. */
-static sett_check_site site_at(const sett__tape *t, uint32_t op, sett_check_role role)
+sett_check_site sett__site_at(const sett__tape *t, uint32_t op, sett_check_role role)
 {
     sett_check_site to = {.file = "", .function = "", .line = (int)op, .role = role};
     const sett__site_ref *s = sett__op_site(t, op);
@@ -52,7 +52,7 @@ static void add_noted(sett__core *c, sett_finding *is)
 {
     const sett__tape *t = c->program->given;
     for (uint32_t k = 0; k < c->notes->n && is->n_site < SETT_CHECK_SITES; k++) {
-        const sett_check_site at = site_at(t, c->notes->op[k], sett__role_of(&t->op[c->notes->op[k]]));
+        const sett_check_site at = sett__site_at(t, c->notes->op[k], sett__role_of(&t->op[c->notes->op[k]]));
         bool there = false;
         for (int i = 0; i < is->n_site; i++)
             there |= is->site[i].line == at.line && !strcmp(is->site[i].file, at.file);
@@ -69,7 +69,7 @@ void sett__report(sett__core *c, const sett__finding *f, const char *format, ...
     sett__checked *check = c->launch->check;
     sett_finding is = {.kind = (sett_check_kind)f->kind, .level = (sett_check_level)f->level, .text = text, .kernel = c->launch->name ? c->launch->name : "", .count = 1, .n_site = f->n_site};
     for (int i = 0; i < f->n_site; i++)
-        is.site[i] = site_at(f->site[i].of ? f->site[i].of : c->program->given, f->site[i].op, (sett_check_role)f->site[i].role);
+        is.site[i] = sett__site_at(f->site[i].of ? f->site[i].of : c->program->given, f->site[i].op, (sett_check_role)f->site[i].role);
     add_noted(c, &is);
     if (f->n_site) {
         const sett__tape *t = f->site->of ? f->site->of : c->program->given;
@@ -81,5 +81,7 @@ void sett__report(sett__core *c, const sett__finding *f, const char *format, ...
     if (to.len < sizeof text)
         vsnprintf(text + to.len, sizeof text - to.len, format, ap);
     va_end(ap);
-    check->found += sett__finding_tell(&check->to, &is);
+    const bool told = sett__finding_tell(&check->to, &is) && is.level != SETT_CHECK_COST;
+    check->found += told;
+    check->any |= told || is.level == SETT_CHECK_ERROR;
 }

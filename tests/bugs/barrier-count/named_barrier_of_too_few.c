@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kind: barrier-count | race | deadlock
+ * missing: two warps in the barrier's count: four come, and it says 64 threads
+ * fix: sett_barrier(b, 1, 128)
+ * public: quack #146
+ * Four warps meet at a named barrier whose count is of two. It ends when the first two have come, before the others have stored. An
+ * H200 gives old contents for rows of the late warps. */
+#include "bug.h"
+
+enum { N = 128 };
+
+static void reverse(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, N)), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, N));
+    sett_block(b, N);
+    sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, N, 16);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_set(S, sett_at(X, t), t); /* @1 write */
+    sett_barrier(b, 1, bug_twin ? N : N / 2); /* @1 barrier @2 barrier */
+    sett_set(Y, sett_at(S, sett_sub(N - 1, t)), t); /* @2 read */
+}
+
+int main(int argc, char **argv)
+{
+    bug_open(argc, argv);
+    sett_buf x = bug_in(SETT_F32, N), y = bug_out(SETT_F32, N);
+    bug_launch(reverse, &x, &y);
+    for (int i = 0; i < N; i++)
+        bug_expect(&y, i, bug_get(&x, N - 1 - i));
+    return bug_close();
+}

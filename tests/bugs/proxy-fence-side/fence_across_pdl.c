@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kind: proxy-fence-side | pdl | proxy-fence
+ * missing: behind griddepcontrol.wait the bulk load reads what stores of the kernel in front wrote, and no fence is between the proxies
+ * fix: launch without griddepcontrol, or fence in both kernels: PTX does not say what the wait does for the async proxy
+ * public: flashinfer #3361
+ * A kernel's end orders all proxies for the next kernel. With programmatic dependent launch there is no such end before this kernel's
+ * start; the wait is described for memory operations of threads. The twin has no griddepcontrol. */
+#include "bug.h"
+
+enum { N = 64 };
+
+static void first(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, N)), *M = sett_param(b, "M", SETT_F32, sett_row_major(b, N));
+    sett_grid(b, 1), sett_block(b, N);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_griddepcontrol_launch_dependents(b);
+    sett_set(M, sett_add(sett_at(X, t), 2), t); /* @1 write */
+}
+
+static void second(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *M = sett_param(b, "M", SETT_F32, sett_row_major(b, N), .align = 16), *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, N));
+    sett_grid(b, 1), sett_block(b, N);
+    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, N, 16, .name = "s"), *full = sett_slice(sett_make_mbarriers(b, 1), 0);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_if (b, sett_eq(t, 0)) {
+        sett_mbarrier_init(full, 1);
+        sett_fence_mbarrier_init(b);
+        sett_mbarrier_arrive_and_expect_tx(full, N * 4);
+    }
+    sett_sync_threads(b);
+    if (!bug_twin)
+        sett_griddepcontrol_wait(b); /* @wait */
+    sett_if (b, sett_eq(sett_warp_idx(b), 0))
+        sett_bulk_load(M, s, full); /* @2 copy */
+    sett_mbarrier_wait(full, 0);
+    sett_set(Y, sett_mul(sett_at(s, t), 2), t);
+}
+
+int main(int argc, char **argv)
+{
+    bug_open(argc, argv);
+    sett_buf x = bug_in(SETT_F32, N), m = bug_full(0, SETT_F32, N), y = bug_out(SETT_F32, N);
+    sett_kernel *k[] = {bug_compile(first, NULL), bug_compile(second, NULL)};
+    bug_queue(k[0], &x, &m);
+    bug_queue(k[1], &m, &y);
+    bug_wait();
+    for (int i = 0; i < N; i++)
+        bug_expect(&y, i, 2 * bug_get(&x, i) + 4);
+    return bug_close();
+}
