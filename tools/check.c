@@ -261,12 +261,21 @@ static int check_kernel(const options *o)
 {
     int code = EXIT_OK;
     options cpu = *o;
+    char **argv = calloc((size_t)o->argc + 1, sizeof *argv); /* whoever parses them cuts them up */
+    if (!argv)
+        return fail("out of memory");
     cpu.device = cpu.target = "cpu";
+    cpu.argv = argv;
     for (int n = 0; n < (o->orders ? o->orders : 1); n++) {
         set_order(o, n);
+        for (int i = 0; i < o->argc; i++)
+            argv[i] = copy_of(o->argv[i]);
         const int one = kernel_command(&cpu, "check", launch_kernel);
+        for (int i = 0; i < o->argc; i++)
+            free(argv[i]);
         code = code ? code : one;
     }
+    free(argv);
     return code;
 }
 

@@ -92,10 +92,10 @@ SETT_API void sett_region_end(sett_region *);
     SETT_REGION(SETT_CAT(sett_if_, SETT_UNIQUE), sett_if_begin(SETT_HERE, b, SETT_COND(cond)))
 #define sett_else(b) SETT_REGION(SETT_CAT(sett_else_, SETT_UNIQUE), sett_else_begin(SETT_HERE, b))
 
-/* Accesses that the checker (check.h) is not to call a race: a finding one of whose two accesses is in here is
- * listed with the reason, and is none. The reason is a sentence for a reader, without which nobody knows
- * whether it still holds. It is part of the sites of the tape, and of no code. What no finding needs is told as
- * a warning.
+/* Accesses that the checker (check.h) is not to call a race: a finding one of whose two accesses is in here
+ * is listed with the reason, and is none. The reason is a sentence for a reader, without which nobody knows
+ * whether it still holds. It is part of the sites of the tape, and of no code. What no finding needs is told
+ * as a warning.
  *
  *     sett_race_ok (b, "any of the values will do")
  *         sett_set(hint, x, 0); */

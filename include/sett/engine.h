@@ -56,10 +56,10 @@ typedef enum sett_toolchain { SETT_TOOLCHAIN_ANY, SETT_TOOLCHAIN_EXACT } sett_to
 /* ERROR: something is lost. WARNING: the work goes on, slower or without what was asked for. INFO: what was
  * found.
  * DEBUG: why a kernel was not in the cache. component names the part: "cache", "compile", "compiler" (the
- * plug-in), "assembler", "cuda", "memory", "check" (findings) or "dump" ($SETT_DUMP). The strings live until the function
- * returns. Any thread may call it, several at once; it must not call sett. At most ten warnings and errors of
- * one kind are logged in a minute. sett_stats.log_drops counts the rest, and the next one that is logged ends
- * in "(N more like it)". */
+ * plug-in), "assembler", "cuda", "memory", "check" (findings) or "dump" ($SETT_DUMP). The strings live until
+ * the function returns. Any thread may call it, several at once; it must not call sett. At most ten warnings
+ * and errors of one kind are logged in a minute, but findings, which all are. sett_stats.log_drops counts the
+ * rest, and the next one that is logged ends in "(N more like it)". */
 typedef enum sett_log_level { SETT_LOG_ERROR = 1, SETT_LOG_WARNING, SETT_LOG_INFO,
     SETT_LOG_DEBUG } sett_log_level;
 typedef void (*sett_log_fn)(void *user, sett_log_level, const char *component, const char *message);

@@ -114,8 +114,8 @@ typedef struct sett_check_options {
     sett_check_result *result; /* of a launch that ran to its end; NULL: nobody asks */
 } sett_check_options;
 /* Launches a kernel for the CPU with the checker on. sett_check(kernel, &options, &err, arguments...) takes
- * arguments as sett_launch does. SETT_OK: it ran to its end, whatever was found. SETT_E_FAULT: it could not go
- * on. SETT_E_TARGET: the kernel is for a GPU, and keeps no tape: compile it for "cpu". A kernel that was
+ * arguments as sett_launch does. SETT_OK: it ran to its end, whatever was found. SETT_E_FAULT: it could not
+ * go on. SETT_E_TARGET: the kernel is for a GPU, and keeps no tape: compile it for "cpu". A kernel that was
  * compiled without .checks is made anew for the call. */
 SETT_API sett_status sett_check_n(sett_kernel *, const sett_check_options *or_null, int n,
     const sett_launch_arg *, sett_error *or_null2);

@@ -164,6 +164,20 @@ void sett__findings_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+void sett__findings_forget(void)
+{
+    sett__proofs_forget();
+    pthread_mutex_lock(&lock);
+    for (sett__kept *k = first, *next; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+    memset(slot, 0, sizeof slot);
+    first = NULL, last = &first;
+    lost = 0, changes++;
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- telling ------------------------------------------------------------------------------------------------------- */
 static void say(const sett__listener *to, const sett_finding *f)
 {

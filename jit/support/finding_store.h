@@ -14,5 +14,7 @@ typedef struct sett__kept {
 /* The first of all; they stay as they are until it is unlocked. */
 const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes);
 void sett__findings_unlock(void);
+void sett__findings_forget(void); /* of tests, which count what is given back */
+void sett__proofs_forget(void);   /* a part of it: proofs.c */
 
 #endif

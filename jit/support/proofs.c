@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clean launches of this process have proved, for $SETT_CHECK_PROOFS: a line for each kernel, proof and place where it ends. */
+#include "finding_store.h"
 #include "support.h"
 #include <stdlib.h>
 
@@ -70,5 +71,16 @@ void sett__proofs_each(void (*fn)(void *user, const char *line), void *user)
         snprintf(line, sizeof line, "%.200s: %s%s", p->kernel, what[p->proof], p->line ? reason : "");
         fn(user, line);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+void sett__proofs_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    for (proved *p = first, *next; p; p = next) {
+        next = p->next;
+        free(p);
+    }
+    first = NULL, last = &first;
     pthread_mutex_unlock(&lock);
 }

@@ -5,6 +5,7 @@
  * themselves does not count. Each try must end in success or SETT_E_MEMORY, give back all memory, and leave the cache
  * sound. What LLVM takes fails by itself, each time in a process of its own, which must live. */
 #define SETT_SHORT
+#include "jit/support/finding_store.h"
 #include "tests/rig/folder.h"
 #include "tests/rig/limits.h"
 #include "tests/oom/oom_alloc.h"
@@ -428,6 +429,42 @@ static sett_status try_together(const example *k, sett_error *err)
     return s;
 }
 
+/* Both warps write one element. */
+static void racing(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_I32, sett_make_layout(b, 64));
+    sett_grid(b, 1), sett_block(b, 64);
+    sett_set(Y, sett_thread_idx(b, 0), 0);
+}
+
+static void count_finding(void *user, const sett_finding *f)
+{
+    *(int *)user += f->kind == SETT_CHECK_RACE;
+}
+
+/* A checked launch that ends well has told its race, whether there was memory to keep it or not. */
+static sett_status try_checked(const example *k, sett_error *err)
+{
+    (void)k;
+    int found = 0;
+    int32_t y[64] = {0};
+    sett_engine *e;
+    sett_kernel *kernel = NULL;
+    const sett_compile_options o = {.size = sizeof o, .target = "cpu"};
+    const sett_check_options how = {.size = sizeof how, .checks = SETT_CHECKS_ERRORS, .finding = count_finding, .user = &found};
+    const sett_buf Y = sett_buf_1d(y, SETT_I32, 64);
+    sett_status s = open_engine(&e, false, false, err);
+    STEP(sett_compile(e, racing, &o, &kernel, err));
+    STEP(sett_check(kernel, &how, err, &Y));
+    if (!s && !found)
+        s = SETT_E_INTERNAL;
+    sett_kernel_release(kernel);
+    sett_engine_close(e);
+    sett__findings_forget();
+    return s;
+}
+
 static sett_status try_launch(const example *k, sett_error *err)
 {
     enum { N = 3000 };
@@ -685,6 +722,7 @@ int main(int argc, char **argv)
 {
     static const scenario all[] = {{"record", try_record, NULL, false, false, ANY_BODY}, {"cpu", try_cpu, NULL, false, false, ANY_BODY},
         {"tape", try_tape, NULL, false, false, TWO_BODIES}, {"launch", try_launch, NULL, false, false, SAXPY}, {"verify", try_verify, NULL, false, false, SAXPY},
+        {"checked", try_checked, NULL, false, false, SAXPY},
         {"together", try_together, NULL, false, false, TAPES}, {"picture", try_picture, NULL, false, false, SAXPY},
         {"keys", try_manifest, NULL, false, false, ANY_BODY}, {"gpu", try_gpu, NULL, true, true, TWO_AND_TAPES},
         {"warm", try_warm, try_gpu, true, false, TWO_BODIES}, {"cache", try_cache, try_gpu, true, false, TWO_BODIES},

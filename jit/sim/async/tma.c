@@ -224,6 +224,12 @@ static bool read_rows(sett__core *c, const sett__event *e, tile *x)
     return true;
 }
 
+/* Is what it takes of shared memory all of its own? A swizzle changes places within a row. */
+static bool has_no_gaps(const box *b)
+{
+    return b->pitch == b->row;
+}
+
 /* Rows of one piece are in no swizzle: what lies in such a box lies there as its coordinates say. */
 static bool write_box(sett__core *c, const sett__event *e, const tile *x, sett__cta *of)
 {
@@ -231,13 +237,15 @@ static bool write_box(sett__core *c, const sett__event *e, const tile *x, sett__
     write.of = of;
     write.boxed = x->b.m.swizzle || x->b.row > PIECE;
     write.bits = (uint8_t)((1u << x->b.m.swizzle) - 1);
+    const bool whole = has_no_gaps(&x->b);
     for (uint32_t at = 0; at < bytes_of(&x->b); at += PIECE) {
         write.at = x->at.offset + placed(&x->b, at);
         memcpy(of->shared + write.at, x->data + at, PIECE);
-        if (!sett__tell(c, &write))
+        if (!whole && !sett__tell(c, &write))
             return false;
     }
-    return true;
+    write.at = x->at.offset, write.bytes = bytes_of(&x->b);
+    return !whole || sett__tell(c, &write);
 }
 
 /* What nobody had written of the rows that were read. */
@@ -333,11 +341,16 @@ static void follow_rows(sett__core *c, const sett__event *e, const tile *x)
 static bool read_box(sett__core *c, const sett__event *e, tile *x)
 {
     sett__effect read = sett__event_effect(e, SETT__READ, PIECE);
+    const bool whole = has_no_gaps(&x->b);
     read.of = c->cta;
+    read.at = (uint32_t)(x->from - c->cta->shared), read.bytes = bytes_of(&x->b);
+    if (whole && !sett__tell(c, &read))
+        return false;
+    read.bytes = PIECE;
     for (uint32_t at = 0; at < bytes_of(&x->b); at += PIECE) {
         const unsigned char *piece = x->from + placed(&x->b, at);
         read.at = (uint32_t)(piece - c->cta->shared);
-        if (!sett__tell(c, &read))
+        if (!whole && !sett__tell(c, &read))
             return false;
         memcpy(x->data + at, piece, PIECE);
     }

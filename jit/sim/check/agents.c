@@ -151,8 +151,8 @@ uint32_t sett__round_of(const near *n, const sett__core *c, const sett__warp *w,
     if (op >= c->program->given->n_op || !n->loop[op])
         return 0;
     const sett__insn *i = &c->program->code[n->loop[op] - 1];
-    const long long lo = sett__int_at(w, i, i->count.lo, lane), step = sett__int_at(w, i, i->count.step, lane);
-    return step > 0 ? (uint32_t)((sett__int_at(w, i, i->d, lane) - lo) / step + 1) : 0;
+    const long long lo = sett__int_at(w, i, i->count.lo, lane), step = sett__int_at(w, i, i->count.step, lane), at = sett__int_at(w, i, i->d, lane);
+    return step > 0 && at >= lo && (at - lo) / step < INT32_MAX ? (uint32_t)((at - lo) / step + 1) : 0;
 }
 
 /* ---- a cluster ------------------------------------------------------------------------------------------------------ */
@@ -196,6 +196,7 @@ static void forget(near *n)
     sett__clocks_drop(n, n->coming);
     sett__clocks_drop(n, n->met);
     n->coming = n->met = NULL;
+    n->last_event = NULL;
     n->time = n->n_chunk = n->live = n->swept = 0;
 }
 

@@ -88,6 +88,21 @@ typedef struct flight {
     uint32_t began;
     uint32_t time[MOST_RANKS];   /* of its accesses to each block; of stores: as reader, as writer */
 } flight;
+/* Who accesses shared memory now. */
+typedef struct actor {
+    struct near *n;
+    sett__core *c;
+    const sett__warp *w;
+    const clocks *known;
+    const sett__accesses *of; /* NULL: it is no thread's */
+    sett__cta *where;
+    uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
+    uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
+    bool strict, same; /* same: what it stores is there already, by the same store */
+    /* of the cell that was looked at last */
+    uint32_t seen, seen_lane;
+    bool seen_fine;
+} actor;
 /* A cluster. */
 typedef struct near {
     struct near *next;
@@ -109,6 +124,9 @@ typedef struct near {
     uint16_t *mbar_number;       /* of each of a block's table: which of those it is that lie in roots of mbarriers */
     uint32_t *mbar_id;           /* the other way */
     uint32_t *loop;              /* of each operation: in code, 1 + the FOR around it; 0: none */
+    actor last_one;              /* who had the last effect, and of which event; when */
+    const sett__event *last_event;
+    uint32_t last_time;
     bool global_fences, full;    /* full: out of memory */
 } near;
 
@@ -191,20 +209,6 @@ void sett__sweep(near *); /* forgets accesses of which nothing knows */
 bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the clocks change, but for the end of a phase and waits; false: out of memory */
 
 /* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
-typedef struct actor {
-    near *n;
-    sett__core *c;
-    const sett__warp *w;
-    const clocks *known;
-    const sett__accesses *of; /* NULL: it is no thread's */
-    sett__cta *where;
-    uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
-    uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
-    bool strict;
-    /* of the cell that was looked at last */
-    uint32_t seen, seen_lane;
-    bool seen_fine;
-} actor;
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
 bool sett__tell_init(sett__core *, near *, const sett__sync *, const mbar *);
 void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);

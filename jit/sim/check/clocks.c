@@ -345,6 +345,12 @@ bool sett__warps_meet(near *n, sett__core *c, sett__cta *b, uint32_t warps, cons
         walker *x = sett__walker(n, c, w);
         const uint32_t n_own = own_agents(n, c, w, own);
         for (int clock = 0; clock < CLOCKS; clock++) {
+            if (n_own == 1 && (clock == BEFORE || clock == STRONGER)) { /* nothing goes on by itself */
+                sett__base(n, all, clock)[*own] = n->time;
+                continue;
+            }
+            if (n->per_block == n->warps) /* there is no other proxy */
+                continue;
             add_own(n, all, x->known, w, w->live, own, n_own, clock);
             if (x->more)
                 add_own(n, all, x->more, w, w->live, own, n_own, clock);

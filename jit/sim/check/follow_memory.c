@@ -27,15 +27,22 @@ static void aim(const follow *f, const sett__place *at, uint32_t lanes, uint32_t
     p->bytes = n * size;
     p->one = at->base == SETT__NONE || at->uniform;
     p->low = UINT32_MAX, p->high = 0;
-    for (int l = 0; l < (p->one ? 1 : WARP); l++)
-        p->at[l] = from + (uint32_t)(sett__place_index(f->w, at, l) * (int64_t)size);
-    for (int l = 0; l < WARP; l++) {
-        if (!(lanes >> l & 1))
-            continue;
-        const uint32_t here = p->at[p->one ? 0 : l];
-        p->low = here < p->low ? here : p->low;
-        p->high = here + p->bytes > p->high ? here + p->bytes : p->high;
+    const void *base = at->base == SETT__NONE ? NULL : sett__at(f->w, at->base);
+    const uint32_t offset = (uint32_t)at->offset;
+    if (p->one || !at->base64)
+        for (int l = 0; l < (p->one ? 1 : WARP); l++)
+            p->at[l] = from + ((base ? ((const uint32_t *)base)[at->base64 ? 2 * l : l] : 0) + offset) * size;
+    else
+        for (int l = 0; l < WARP; l++)
+            p->at[l] = from + ((uint32_t)((const uint64_t *)base)[l] + offset) * size;
+    uint32_t high = 0;
+    for (int l = 0; l < (p->one ? 1 : WARP); l++) {
+        const bool in = p->one || lanes >> l & 1;
+        const uint32_t least = in ? p->at[l] : UINT32_MAX, most = in ? p->at[l] : 0;
+        p->low = least < p->low ? least : p->low;
+        high = most > high ? most : high;
     }
+    p->high = high + p->bytes;
 }
 
 static uint32_t place_of(const places *p, int lane)
@@ -277,6 +284,13 @@ static void fill(const follow *f, uint32_t lanes)
     }
 }
 
+/* Is all of a root of shared memory written? Asked at once of those that are small. */
+static bool is_written(const follow *f, const sett__root *r)
+{
+    enum { SMALL = 64 << 10 };
+    return r->space == SETT__SHARED && !f->w->follows && r->bytes && r->bytes <= SMALL && !sett__shadow_any(f->s, r->offset, r->bytes);
+}
+
 bool sett__follow_load(follow *f)
 {
     const sett__insn *i = f->i;
@@ -290,7 +304,7 @@ bool sett__follow_load(follow *f)
     const sett__root *r = &f->c->program->root[at->root];
     if (lanes && may_be_unwritten(f, at))
         load_global(f, at, lanes);
-    if (!lanes || (!is_shared(r) && r->space != SETT__LOCAL))
+    if (!lanes || (!is_shared(r) && r->space != SETT__LOCAL) || is_written(f, r))
         return true;
     aim(f, at, lanes, 1u << i->lg, i->n, &p);
     if (r->space != SETT__LOCAL)
@@ -311,7 +325,7 @@ bool sett__follow_store(follow *f)
         sett__poison_use(f, i->access.value, i->n, i->lg, lanes, to_global);
     if (!i->run(f->c, f->w, i))
         return false;
-    if (!lanes || (!is_shared(r) && r->space != SETT__LOCAL))
+    if (!lanes || (!is_shared(r) && r->space != SETT__LOCAL) || is_written(f, r))
         return true;
     aim(f, at, lanes, 1u << i->lg, i->n, &p);
     if (r->space != SETT__LOCAL)

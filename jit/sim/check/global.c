@@ -264,6 +264,8 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
 static bool touch(sett__global *g, const sett__stamp *s, uintptr_t at, uint64_t bytes)
 {
     bool full = false;
+    if (!g->actor.known)
+        return sett__no_memory(g->core, g->actor.w, s->op);
     if (g->before)
         sett__before_meets(g->before, g->waits, &g->actor, s, at, bytes);
     if (sett__cells_touch(g->cells, &g->use, s, at, bytes, &full))

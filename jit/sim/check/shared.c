@@ -22,15 +22,29 @@ static bool one_value(const sett__accesses *a, uint32_t lanes)
     return same;
 }
 
-/* Does one store write what it has written there already? The store that is told has not happened yet. */
+static uint32_t cell_at(const struct cells *s, uint32_t at)
+{
+    const row *r = &s->row[at >> ROW_LG];
+    return r->at + ((at & (ROW - 1)) >> r->lg);
+}
+
+/* Does one store write what it has written there already? Then those who read it in between have read the same. The store that is told
+ * has not happened yet. What is now there, nobody knows of whom. */
 static bool stores_the_same(const actor *x, const access *old, uint32_t lane, uint32_t at)
 {
     const sett__accesses *a = x->of;
-    if (!a || a->insn->step != SETT__S_STORE || old->op != x->op || old->how != SETT__WRITE)
+    if (!a || x->how != SETT__WRITE || a->insn->step != SETT__S_STORE || old->how == SETT__UPDATE)
         return false;
+    struct cells *s = x->n->block[x->where->rank].cells;
+    const uint32_t cell = cell_at(s, at), writer = s->write[cell];
     lane = lane < WARP ? lane : (uint32_t)__builtin_ctz(a->lanes);
-    const uint32_t from = (uint32_t)(at - a->at[lane]);
-    return from < a->bytes && stored(a, lane, from) == a->of->shared[at];
+    const uint32_t from = (uint32_t)(at - a->at[lane]), unit = 1u << s->row[at >> ROW_LG].lg;
+    const access *by = sett__access_at(x->n, writer);
+    bool same = old->op == x->op || (old->how == SETT__READ && old->proxy == SETT__GENERIC_PROXY && (!writer || by->agent != x->agent)); /* several warps fill one place */
+    same &= !writer || by->op == x->op;
+    for (uint32_t k = 0; k < unit && same; k++)
+        same = from + k < a->bytes && stored(a, lane, from + k) == a->of->shared[at + k];
+    return same;
 }
 
 /* ---- rules: two accesses ----------------------------------------------------------------------------------------------- */
@@ -44,8 +58,10 @@ static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, 
     if (a->op == SETT__NONE)
         return true;
     if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
-        if (!x->strict && stores_the_same(x, a, lane, at))
+        if (!x->strict && stores_the_same(x, a, lane, at)) {
+            x->same = true;
             return true;
+        }
         const bool order = sett__covers(x->n, x->known, STRONGER, a->agent, old_lane, old);
         return sett__tell_conflict(x, order ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, old_lane, lane, at);
     }
@@ -64,7 +80,9 @@ static bool ask(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32
         return x->seen_fine;
     x->seen = old;
     x->seen_lane = lanes;
-    return x->seen_fine = is_before(x, old, old_lane, lane, at);
+    x->seen_fine = is_before(x, old, old_lane, lane, at);
+    x->seen = x->same ? 0 : old; /* the next cell may have another value */
+    return x->seen_fine;
 }
 
 /* Everybody who has read the cell, or changed it: those who did so as an atomic alone, or the others, or all. */
@@ -208,16 +226,22 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
 static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
+    uint64_t unknown[ROW / 64] = {0}; /* cells of which nobody knows any more who wrote them */
     if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
+            x->same = false;
             if (s->write[i + k] > floor)
                 ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
             if (s->read[i + k] > floor)
                 ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, true, true);
+            unknown[k / 64] |= (uint64_t)x->same << k % 64;
+            x->same = false;
         }
     for (uint32_t k = 0; k < n; k++)
         s->write[i + k] = x->time, s->read[i + k] = 0;
+    for (uint32_t k = 0; unknown[0] | unknown[1] && k < n; k++)
+        s->write[i + k] = unknown[k / 64] >> k % 64 & 1 ? 0 : x->time;
     put_lanes(s->write_lane + i, p, at, r->lg, n);
     return true;
 }
@@ -341,37 +365,52 @@ static bool lies_so(actor *x, const sett__effect *e, uint32_t write)
     return sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, e->at);
 }
 
-bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
+static bool actor_of(sett__core *c, near *n, const sett__effect *e, actor *x)
 {
     const flight *f = c->event ? c->event->told : NULL;
-    struct cells *s = n->block[e->of->rank].cells;
-    if (!f && c->event)
-        return true;
     const bool store = f && c->event->kind == SETT__EVENT_STORE, multiplies = f && f->product;
-    actor x = {.n = n, .c = c, .w = e->warp, .where = e->of, .self = sett__agent(n, OF_WARP, c->cta->rank, e->warp->index), .lanes = 1u << e->lane, .op = e->op, .how = e->how,
-        .proxy = e->proxy, .lane = (uint8_t)e->lane, .began = f ? f->began : n->time};
-    x.time = !f ? sett__access_new(n, &(access){.op = e->op, .lanes = x.lanes, .agent = (uint16_t)x.self}) : store || multiplies ? f->time[0] : f->time[e->of->rank];
-    for (uint32_t r = 0; r < n->blocks && !x.time; r++) /* of a copy to a peer: its source */
-        x.time = f->time[r];
-    access *a = sett__access_at(n, x.time);
+    *x = (actor){.n = n, .c = c, .w = e->warp, .where = e->of, .self = sett__agent(n, OF_WARP, c->cta->rank, e->warp->index), .lanes = 1u << e->lane, .op = e->op, .how = e->how,
+        .proxy = e->proxy, .lane = multiplies ? MANY_LANES : (uint8_t)e->lane, .began = f ? f->began : n->time};
+    x->time = !f ? sett__access_new(n, &(access){.op = e->op, .lanes = x->lanes, .agent = (uint16_t)x->self}) : store || multiplies ? f->time[0] : f->time[e->of->rank];
+    for (uint32_t r = 0; r < n->blocks && !x->time && f; r++) /* of a copy to a peer: its source */
+        x->time = f->time[r];
+    access *a = sett__access_at(n, x->time);
     a->how = e->how, a->proxy = e->proxy;
     if (e->how & SETT__WRITE)
         a->boxed = e->boxed, a->bits = e->bits;
+    x->agent = a->agent;
     clocks *k = multiplies ? sett__product_known(n, f->product) : f ? f->known : sett__known_by(n, c, e->warp, (uint32_t)e->lane);
-    if (!k)
-        return sett__no_memory(c, e->warp, e->op);
-    if (!k->has_floors)
+    if (k && !k->has_floors)
         sett__floors(n, k);
-    x.known = k;
-    x.agent = a->agent;
-    const span p = {.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = multiplies ? MANY_LANES : (uint32_t)e->lane};
+    x->known = k;
+    n->last_event = c->event;
+    n->last_time = n->time;
+    return k && !n->full;
+}
+
+/* Most are one of many by one event. */
+bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
+{
+    struct cells *s = n->block[e->of->rank].cells;
+    actor *x = &n->last_one;
+    if (c->event && !c->event->told)
+        return true;
+    const bool again = c->event && n->last_event == c->event && n->last_time == n->time && x->how == e->how && x->where == e->of;
+    if (!again && !actor_of(c, n, e, x))
+        return sett__no_memory(c, e->warp, e->op);
     const row *r = &s->row[e->at >> ROW_LG];
     if (e->boxed && e->how == SETT__READ && r->at)
-        lies_so(&x, e, s->write[r->at + ((e->at & (ROW - 1)) >> r->lg)]);
-    return touch(&x, s, &p) || (n->full && sett__no_memory(c, e->warp, e->op));
+        lies_so(x, e, s->write[r->at + ((e->at & (ROW - 1)) >> r->lg)]);
+    return touch(x, s, &(span){.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = x->lane}) || (n->full && sett__no_memory(c, e->warp, e->op));
 }
 
 /* ---- the end of a block ------------------------------------------------------------------------------------------------------------ */
+/* Accesses that the block's end must come behind: those of peers and of copies. */
+static bool stays(uint32_t rank, uint32_t role, uint32_t block)
+{
+    return rank != block || role == OF_BULK_READ || role == OF_MBARRIER;
+}
+
 static bool left_behind(actor *x, uint32_t time, uint32_t lane, uint32_t at)
 {
     uint32_t role, rank, index;
@@ -382,8 +421,7 @@ static bool left_behind(actor *x, uint32_t time, uint32_t lane, uint32_t at)
     if (a->op == SETT__NONE)
         return true;
     sett__agent_is(x->n, a->agent, &role, &rank, &index);
-    const bool stays = rank != x->where->rank || role == OF_BULK_READ || role == OF_MBARRIER;
-    return !stays || sett__covers(x->n, x->known, BEFORE, a->agent, lane, time) || sett__tell_conflict(x, SETT_CHECK_LIFETIME, time, lane, lane, at);
+    return !stays(rank, role, x->where->rank) || sett__covers(x->n, x->known, BEFORE, a->agent, lane, time) || sett__tell_conflict(x, SETT_CHECK_LIFETIME, time, lane, lane, at);
 }
 
 /* Nobody of another block, and no copy, may still touch its memory: its warps have waited for those who did. */
@@ -401,6 +439,15 @@ bool sett__shared_left(sett__core *c, near *n, const sett__cta *b)
         sett__clocks_join(n, all, x->known);
         if (x->more)
             sett__clocks_join(n, all, x->more);
+    }
+    bool some = false; /* of those who may have, has any an access that nobody waited for? */
+    for (uint32_t k = 0, role, rank, index; k < n->agents; k++) {
+        sett__agent_is(n, k, &role, &rank, &index);
+        some |= n->last[k] > sett__base(n, all, BEFORE)[k] && stays(rank, role, b->rank);
+    }
+    if (!some) {
+        sett__clocks_drop(n, all);
+        return true;
     }
     sett__floors(n, all);
     actor x = {.n = n, .c = c, .known = all, .where = n->block[b->rank].cta, .op = SETT__NONE};

@@ -27,35 +27,40 @@ void sett__checker_end(const sett__program *p, const sett__sim_launch *l)
     free(k);
 }
 
-static sett__global *global(sett__core *c)
+/* Both, of c->cta; false: out of memory. */
+static bool find(sett__core *c, near **n, sett__global **g)
 {
     sett__checker *k = sett__checker_of(c);
     if (k && !k->global)
         k->global = sett__global_make(c, c->program);
-    return k ? k->global : NULL;
+    *g = k ? k->global : NULL;
+    *n = k && k->near && k->near->cluster == c->cta->cluster ? k->near : sett__near(c);
+    return *n && *g;
 }
 
 static bool effect(sett__core *c, const sett__effect *e)
 {
-    near *n = sett__near(c);
-    sett__global *g = global(c);
-    return !n || !g ? sett__no_memory(c, e->warp, e->op) : e->of ? sett__shared_effect(c, n, e) : sett__global_effect(c, n, g, e);
+    near *n;
+    sett__global *g;
+    return !find(c, &n, &g) ? sett__no_memory(c, e->warp, e->op) : e->of ? sett__shared_effect(c, n, e) : sett__global_effect(c, n, g, e);
 }
 
 static bool accesses(sett__core *c, const sett__accesses *a)
 {
-    const bool counted = sett__count_cost(c, a);
-    near *n = sett__near(c);
-    sett__global *g = global(c);
-    return !counted || !n || !g ? sett__no_memory(c, a->warp, a->op) : (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
+    near *n;
+    sett__global *g;
+    if (!sett__count_cost(c, a) || !find(c, &n, &g))
+        return sett__no_memory(c, a->warp, a->op);
+    return (!a->of || sett__shared_accesses(c, n, a)) && sett__global_accesses(c, n, g, a);
 }
 
 static bool sync(sett__core *c, const sett__sync *s)
 {
-    near *n = sett__near(c);
-    const bool fine = n && (s->what == SETT__CLUSTER_BEGINS ? sett__near_begin(c) : sett__proof_sync(c, n, s) && sett__near_sync(c, n, s));
-    sett__global *g = global(c);
-    return fine && g ? sett__global_sync(c, n, g, s) : sett__no_memory(c, s->warp, s->op);
+    near *n;
+    sett__global *g;
+    const bool begins = s->what == SETT__CLUSTER_BEGINS;
+    const bool fine = find(c, &n, &g) && (begins ? sett__near_begin(c) : sett__proof_sync(c, n, s) && sett__near_sync(c, n, s));
+    return fine ? sett__global_sync(c, n, g, s) : sett__no_memory(c, s->warp, s->op);
 }
 
 const sett__watch *sett__check_watch(const sett__tape *t, sett_checks checks)

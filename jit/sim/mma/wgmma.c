@@ -74,18 +74,36 @@ static void spread_piece(void *to, const unsigned char *from, uint32_t size, uin
             memcpy((char *)to + (size_t)e * apart * size, from + e * size, size);
 }
 
+/* The two pieces of row r along k, which mostly lie side by side. */
+static bool pieces_of(sett__core *c, const sett__warp *w, const sett__insn *i, tile *t, uint32_t r, const unsigned char *from[2])
+{
+    const uint32_t a = piece_at(t, r, 0, false), b = piece_at(t, r, 1, false);
+    if ((a ^ b) != PIECE || (a | b) + PIECE > t->room) {
+        for (uint32_t p = 0; p < 2; p++)
+            if (!(from[p] = piece(c, w, i, t, r, p, false)))
+                return false;
+        return true;
+    }
+    from[0] = t->shared + a, from[1] = t->shared + b;
+    t->read.at = a & b;
+    t->read.bytes = 2 * PIECE;
+    const bool fine = t->told || sett__tell(c, &t->read);
+    t->read.bytes = PIECE;
+    return fine;
+}
+
 /* n rows of m or n from `first` on, multiples of 8. k_step, row_step: elements of `to` from one k, and one row, to the next. */
 static bool read_matrix(sett__core *c, const sett__warp *w, const sett__insn *i, tile *t, bool trans, uint32_t size, uint32_t first, uint32_t n,
     void *to, uint32_t k_step, uint32_t row_step)
 {
-    const unsigned char *from;
+    const unsigned char *from, *two[K_BYTES / PIECE];
     if (!trans)
-        for (uint32_t r = 0; r < n; r++)
-            for (uint32_t p = 0; p < K_BYTES / PIECE; p++) {
-                if (!(from = piece(c, w, i, t, first + r, p, false)))
-                    return false;
-                spread_piece((char *)to + (size_t)(r * row_step + p * (PIECE / size) * k_step) * size, from, size, k_step);
-            }
+        for (uint32_t r = 0; r < n; r++) {
+            if (!pieces_of(c, w, i, t, first + r, two))
+                return false;
+            for (uint32_t p = 0; p < K_BYTES / PIECE; p++)
+                spread_piece((char *)to + (size_t)(r * row_step + p * (PIECE / size) * k_step) * size, two[p], size, k_step);
+        }
     else
         for (uint32_t p = 0; p < n / ROWS; p++) /* a piece is 8 elements of 16 bits */
             for (uint32_t k = 0; k < K_BYTES / size; k++) {
