@@ -224,6 +224,7 @@ sett_status sett__record_body(
     b->in_kernel = true;
     b->no_fold = opt->no_fold;
     b->asserts = opt->asserts == SETT_ASSERTS_ON;
+    b->tests = opt->checks > SETT_CHECKS_OFF;
     b->user = opt->user;
     b->lent = true;
     body(b, opt->user);

@@ -68,6 +68,8 @@ struct sett_tensor {
     bool wide;            /* offsets have 64 bits, though the parameter's have not: it was recast to narrower elements */
     sett_layout *layout;
     sett_arg offset;      /* elements from the root (INT or VALUE); the origin of a coordinate tensor */
+    bool logical;         /* the parameter as it was declared, or a slice of it */
+    const struct sett__fixed *fixed; /* coordinates by which slices made it, to be tested (lib/tensor/inside.c) */
     const char *name;     /* for messages and reports */
     const struct sett__fragment *fragment; /* what it is of a matrix product (lib/atom); NULL: nothing */
     struct sett__share *share; /* a tiled operation's, whose part of a tensor it is (share.c); NULL: none */
@@ -119,6 +121,7 @@ struct sett_build {
     char *race_ok;    /* what sites get behind their functions: SETT__RACE_OK; NULL: nothing */
     sett_site race_ok_at;
     bool asserts;     /* sett_assert records */
+    bool tests;       /* accesses test coordinates: the launch is checked */
     bool no_fold;     /* for tests: record what would fold */
     bool ended;
     sett__poison *poison;

@@ -58,6 +58,7 @@ typedef struct sett__check {
 } sett__check;
 /* The message of one ASSERT of the tape, for engines that have only the signature. sett__tape_claims makes it from the op; it
  * is not part of the tape's bytes. */
+#define SETT__OUTSIDE "outside of the tensor: its extent does not include coordinate " /* how the text of an ASSERT begins that a checked build records */
 typedef struct sett__claim {
     const char *text;  /* a printf format, one conversion an operand */
     const char *file;  /* NULL: unknown */

@@ -444,6 +444,8 @@ uint32_t sett__access(const sett__ctx *c, const sett__move *m)
         return sett__packed_access(c, m, a->p);
     if (!take_pred(a) || !take_fill(a))
         return 0;
+    if (c->b->tests && !m->atomic && (!m->pred || m->pred->n == 1))
+        sett__test_inside(c, a->t->fixed, m->pred);
     bool fixed = a->p->n_group == 1 && a->p->base[0].kind == SETT_INT;
     if (m->pred && a->t->space == SETT_RMEM && fixed)
         return select_rmem(a);

@@ -251,6 +251,8 @@ static bool find(const sett__ctx *c, const sett_tensor *t, sett_arg coord, bool 
         sett__layout_text(c->b, t->layout));
     if (!sett__reached(c, t, written) || !sett__element_offset(c, t, coord, &at))
         return false;
+    if (c->b->tests)
+        sett__test_inside(c, sett__fixed_at(c->b, t, coord), NULL);
     s->t = t;
     s->base = sett__peel(c->b, at, &s->imm);
     if (t->space == SETT_RMEM && s->base.kind == SETT_VALUE)

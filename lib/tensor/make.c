@@ -46,6 +46,7 @@ sett_tensor *sett__param_tensor(
         return &b->poison->tensor;
     t->param = param;
     t->align = align;
+    t->logical = true;
     t->root = sett__record(b, c->site, &(sett__emit){.code = SETT__PARAM, .dtype = dtype, .imm = param});
     return b->error.status ? &b->poison->tensor : t;
 }

@@ -26,6 +26,9 @@ uint32_t sett__smem_alloc(sett_build *, sett_site, const char *func, uint64_t by
 bool sett__smem_more(const sett__ctx *, sett_arg bytes, uint32_t align, uint32_t step, sett_arg *at, uint32_t *root);
 /* ---- view.c, make.c -------------------------------------------------------------------------------------- */
 bool sett__has_value(sett_arg); /* any leaf */
+/* inside.c. What is to be tested of a slice of t, or of its element, at coord; and the tests, where pred (NULL: always; scalar) is true. */
+const struct sett__fixed *sett__fixed_at(const sett_build *, const sett_tensor *t, sett_arg coord);
+void sett__test_inside(const sett__ctx *, const struct sett__fixed *, const sett_val *pred);
 sett_tensor *sett__view(const sett_tensor *, sett_layout *, sett_arg offset); /* the same memory through another layout */
 sett_tensor *sett__slice(const sett__ctx *, const sett_tensor *, sett_arg coord);
 /* A view's offset in elements of `to` bits in place of `from`. SETT_E_DIVIDE: it may be no whole number of them. */

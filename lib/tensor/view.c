@@ -23,6 +23,7 @@ sett_tensor *sett__view(const sett_tensor *t, sett_layout *l, sett_arg offset)
     r->head = head;
     r->layout = l;
     r->offset = offset;
+    r->logical = false;
     return r;
 }
 
@@ -236,7 +237,12 @@ sett_tensor *sett__slice(const sett__ctx *c, const sett_tensor *t, sett_arg coor
     sett_layout *l = sett_slice_layout_at(c->site, t->layout, coord);
     if (t->layout->has_inner)
         return sett__view(t, l, t->offset);
-    return sett__view(t, l, sett__add_offset(c, t->offset, distance(c, t, coord)));
+    sett_tensor *r = sett__view(t, l, sett__add_offset(c, t->offset, distance(c, t, coord)));
+    if (c->b && c->b->tests && r && !r->head.poison) {
+        r->logical = t->logical;
+        r->fixed = sett__fixed_at(c->b, t, coord);
+    }
+    return r;
 }
 
 sett_tensor *sett_slice_tensor_at(sett_site site, const sett_tensor *t, sett_arg coord)

@@ -116,7 +116,7 @@ static void warps(sett_build *b, const kernel *k)
     FIRST, sett_set(k->s, 1.0, k->t);
     if (k->right)
         sett_sync_threads(b);
-    SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 32)), 0, k->t);
+    SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 32)), k->warp, k->lane);
 }
 
 static void lanes(sett_build *b, const kernel *k)
@@ -124,7 +124,7 @@ static void lanes(sett_build *b, const kernel *k)
     FIRST, sett_set(k->s, 1.0, k->t);
     if (k->right)
         sett_sync_warp(b);
-    SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 1)), 0, k->t);
+    SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 1)), k->warp, k->lane);
 }
 
 /* The second round writes what the first one still reads. */
@@ -169,7 +169,7 @@ static void atomics(sett_build *b, const kernel *k)
     FIRST, sett_atomic_add(k->s, 1.0, 0);
     if (k->right)
         sett_sync_threads(b);
-    SECOND, sett_set(k->Y, sett_at(k->s, 0), 0, k->t);
+    SECOND, sett_set(k->Y, sett_at(k->s, 0), k->warp, k->lane);
 }
 
 /* Four warps write the bytes of each word: no race. Two that write one byte do. */
@@ -256,7 +256,7 @@ static void cp_async(sett_build *b, const kernel *k)
     sett_cp_async_wait_all(b);
     if (k->right)
         sett_sync_threads(b);
-    SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 32)), 0, k->t);
+    SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 32)), k->warp, k->lane);
 }
 
 /* A store in bulk reads its source until it was waited for. */

@@ -20,7 +20,7 @@ struct sett__global {
     sett__map_acquire *acquires;
     struct { const sett__warp *w; uint32_t op; int lane; uintptr_t at; } map; /* by which a copy is about to begin; at 0: none */
     uint32_t early, last_early; /* clusters that let the next launch begin before they waited themselves: how many, and the last */
-    bool strict;
+    bool strict, fences;   /* fences: the kernel has one of the async proxy that is of global memory */
 };
 
 /* ---- what the tape has ----------------------------------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static order order_at(const sett__global *g, const sett__stamp *old, uintptr_t a
     }
     if (!is.before && g->words)
         is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, &is.weak);
-    is.fenced |= a->n->global_fences;
+    is.fenced = (is.fenced && g->fences) || a->n->global_fences;
     if (!is.before && !is.stronger && g->words)
         is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, &is.weak);
     return is;
@@ -505,6 +505,11 @@ sett__global *sett__global_make(const sett__core *c, const sett__program *p)
     if (!g)
         return NULL;
     ask_tape(p->given, &learns, &tells);
+    for (uint32_t v = 0; v < p->given->n_op; v++) {
+        const sett__op *o = &p->given->op[v];
+        const int kind = o->code == SETT__PROXY ? sett__attr(p->given->arg, o, SETT__AT_PROXY_KIND) : -1;
+        g->fences |= kind == 0 || kind == 2; /* sett__proxy_word: of both memories, or of this one */
+    }
     g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
     g->before = c->launch->check->before;
     g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);

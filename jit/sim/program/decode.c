@@ -686,7 +686,7 @@ static void count_effects(decoder *d, const sett__op *o)
     d->seen.reads += reads || o->code == SETT__PTXV;
     d->seen.stores += keeps;
     d->seen.tries += o->code == SETT__MBTRY || o->code == SETT__MBTEST;
-    d->seen.effects += !access && !keeps && !is_control(o) && sett__ops[o->code].flags & SETT__W;
+    d->seen.effects += !access && !keeps && !is_control(o) && o->code != SETT__ASSERT && sett__ops[o->code].flags & SETT__W;
 }
 
 /* Roots are no instructions; they are met with the first section. */

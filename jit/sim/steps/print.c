@@ -68,6 +68,10 @@ bool sett__check_assert(sett__core *c, sett__warp *w, const sett__insn *i)
     while (k->op != i->op)
         k++;
     int lane = __builtin_ctz(broken);
+    if (!strncmp(k->text, SETT__OUTSIDE, sizeof SETT__OUTSIDE - 1)) {
+        take_operands(c, w, i, lane, 1, types, operand);
+        return sett__object(c, w, lane, i->op, SETT_CHECK_BOUNDS, SETT__OUTSIDE "%lld", (long long)(types[0] == SETT_I32 ? (int32_t)operand[0] : (int64_t)operand[0]));
+    }
     uint32_t t = w->index * WARP + (uint32_t)lane, thread[3];
     for (uint32_t axis = 0; axis < 3; axis++)
         thread[axis] = sett__thread_index(c->launch, t, axis);
