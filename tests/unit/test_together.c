@@ -99,7 +99,7 @@ static const struct {
     {INIT("%5") "%30 = add i32 %6, %4\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not 2"},
     {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\n%30 = const i32 32\nbulk.load %2[0] from %1[0] done %3[0] bytes %30 pred %9\n" WAIT("%3[0]", "%4") DONE,
         "phase 0 of the mbarrier gets 16 bytes more than were announced"},
-    {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\nmbarrier.inval %3[0]", "mbarrier.inval: the mbarrier at byte 1024 was not initialised"},
+    {INIT("%5") "bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9\nmbarrier.inval %3[0]", "mbarrier.inval: the mbarrier at byte 1024 was ended by mbarrier.inval at"},
     {"bulk.load %2[0] from %1[0] done %3[0] bytes %7 pred %9", "bulk.load: the mbarrier at byte 1024 was not initialised"},
     {INIT("%5") "%30 = add i32 %4, %4\nmbarrier.arrive %3[0] count %30 pred %9", "mbarrier.arrive: 0 is not 1 to 1048575"},
     {INIT("%5") "%30 = sub i32 %4, %5\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not -1"},
