@@ -678,7 +678,7 @@ START_TEST(faults)
     static const struct { sett_body body; const char *text, *more; /* NULL: no more than that */ } t[] = {
         {outside, "cp.async of X: element 20 of 20 (byte 80) is outside, block (0,0,0) thread (20,0,0), kernel k", NULL},
         {outside_smem, "cp.async of shared memory made at ", ": element 32 of 32 (byte 128) is outside, block (0,0,0) thread (16,0,0)"},
-        {two_counts, "barrier.sync: barrier 2 is for 96 threads here, and for 64 where others wait, block (0,0,0) thread (32,0,0)", NULL},
+        {two_counts, "barrier.sync: barrier 2 is for 96 threads here, and for 64 where others wait, at ", ", block (0,0,0) thread (32,0,0)"},
         {nobody_comes, "barrier that not all threads reach: warp 0 waits at ", NULL},
         {no_such, "barrier.sync: there is no named barrier -1", NULL},
         {too_many, "barrier.sync: barrier 1 is for 96 threads: a multiple of 32, up to the block's 64", NULL},

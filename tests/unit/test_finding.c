@@ -254,7 +254,7 @@ static const struct {
     const char *text;
     int n_site, also[4]; /* sites in front; other lines among the rest, -1: no more */
 } wrong[] = {
-    {out_of_bounds, SETT_E_FAULT, SETT_CHECK_BOUNDS, SETT_CHECK_ROLE_WRITE, "bounds: store to Y: element 64 of 64 (byte 256) is outside", 1, {-1}},
+    {out_of_bounds, SETT_E_FAULT, SETT_CHECK_BOUNDS, SETT_CHECK_ROLE_USE, "bounds: outside of the tensor: its extent does not include coordinate 64", 1, {-1}},
     {barrier_in_a_branch, SETT_OK, SETT_CHECK_DIVERGENCE, SETT_CHECK_ROLE_BARRIER, "divergence: barrier in a branch: only 16 of the warp's 32 threads are here; lanes 16-31 did not take the branch", 2, {-1}},
     {two_counts, SETT_OK, SETT_CHECK_BARRIER_COUNT, SETT_CHECK_ROLE_BARRIER, "barrier-count: barrier.sync: barrier 1 is for 32 threads here, and for 64 where others wait", 2, {-1}},
     {too_many_arrivals, SETT_OK, SETT_CHECK_BARRIER_COUNT, SETT_CHECK_ROLE_ARRIVE, "barrier-count: 2 arrivals at an mbarrier whose phase 0 waits for 1 of 1, its count from ", 2, {-1}},
