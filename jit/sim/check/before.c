@@ -55,6 +55,18 @@ static bool has(const sett__tape *t, uint8_t one, uint8_t other)
     return v < t->n_op;
 }
 
+/* A stream of launches of which each lets the next begin early: the oldest of them have ended long since. */
+enum { OVERLAPS = 3 };
+static void forget_old(sett__before *b, int most)
+{
+    while (b && most-- > 0)
+        b = b->older;
+    if (b) {
+        sett__before_free(b->older);
+        b->older = NULL;
+    }
+}
+
 sett__before *sett__before_make(const sett__program *p, const sett__sim_launch *l, sett__cells *cells, bool early)
 {
     const sett__tape *t = p->given;
@@ -68,6 +80,7 @@ sett__before *sett__before_make(const sett__program *p, const sett__sim_launch *
     b->overlapped = overlapped, b->maps = maps;
     b->cells = cells;
     b->older = early ? hold(l->check->before) : NULL;
+    forget_old(b, OVERLAPS);
     b->kernel = strdup(l->name ? l->name : "?");
     b->tape = (sett__tape){.n_op = t->n_op, .n_site = t->n_site, .n_string = t->n_string, .op = copy_of(t->op, t->n_op * sizeof *t->op),
         .site = copy_of(t->site, t->n_site * sizeof *t->site), .string = calloc((size_t)t->n_string + 1, sizeof *t->string)};
@@ -172,20 +185,29 @@ uint32_t sett__before_wrote(const sett__before *b, uintptr_t at, uint64_t bytes,
 }
 
 /* ---- waits, and what came without one ------------------------------------------------------------------------------------- */
-bool sett__grid_waited(sett__grid_wait **all, const sett__actor *a)
+bool sett__grid_waited(sett__grid_waits *all, const sett__actor *a)
 {
-    sett__grid_wait *w = malloc(sizeof *w);
+    sett__grid_wait *w = malloc(sizeof *w), **to = &all->of[a->domain % SETT__WAIT_LISTS];
     if (!w)
         return false;
-    *w = (sett__grid_wait){*all, a->domain, a->agent, a->lanes, a->n->time};
-    *all = w;
+    *w = (sett__grid_wait){*to, a->domain, a->agent, a->lanes, a->n->time};
+    *to = w;
     return true;
 }
 
-bool sett__grid_behind(const sett__grid_wait *w, const sett__actor *a)
+void sett__grid_waits_end(sett__grid_waits *all)
+{
+    for (int k = 0; k < SETT__WAIT_LISTS; k++)
+        for (sett__grid_wait *w; (w = all->of[k]);) {
+            all->of[k] = w->next;
+            free(w);
+        }
+}
+
+bool sett__grid_behind(const sett__grid_waits *all, const sett__actor *a)
 {
     const uint32_t warp = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
-    for (; w; w = w->next) {
+    for (const sett__grid_wait *w = all->of[a->domain % SETT__WAIT_LISTS]; w; w = w->next) {
         const bool own = w->agent == warp && !(a->lanes & ~w->lanes) && (a->agent == warp || w->time < a->time); /* a copy began before its time */
         if (w->domain == a->domain && (own || sett__covers(a->n, a->known, BEFORE, w->agent, (uint32_t)__builtin_ctz(w->lanes), w->time)))
             return true;
@@ -201,7 +223,7 @@ static uint32_t wait_of(const sett__tape *t)
     return v;
 }
 
-void sett__before_meets(const sett__before *b, const sett__grid_wait *waits, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes)
+void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes)
 {
     const sett__tape *t = a->c->program->given;
     const uint32_t wait = wait_of(t);

@@ -17,9 +17,13 @@ typedef struct sett__grid_wait {
     struct sett__grid_wait *next;
     uint32_t domain, agent, lanes, time;
 } sett__grid_wait;
-bool sett__grid_behind(const sett__grid_wait *, const sett__actor *); /* has it waited? */
-bool sett__grid_waited(sett__grid_wait **, const sett__actor *); /* false: out of memory */
+/* All of a launch, by clusters: most accesses ask those of their own. */
+enum { SETT__WAIT_LISTS = 1024 };
+typedef struct sett__grid_waits { sett__grid_wait *of[SETT__WAIT_LISTS]; } sett__grid_waits;
+bool sett__grid_behind(const sett__grid_waits *, const sett__actor *); /* has it waited? */
+bool sett__grid_waited(sett__grid_waits *, const sett__actor *); /* false: out of memory */
+void sett__grid_waits_end(sett__grid_waits *);
 /* An access that no wait precedes: is it told? */
-void sett__before_meets(const sett__before *, const sett__grid_wait *, const sett__actor *, const sett__stamp *, uintptr_t at, uint64_t bytes);
+void sett__before_meets(const sett__before *, const sett__grid_waits *, const sett__actor *, const sett__stamp *, uintptr_t at, uint64_t bytes);
 
 #endif
