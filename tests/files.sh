@@ -84,6 +84,10 @@ commands=$("$sett" --help | sed -n '/^usage:/,/^options/s/^  \([a-z]\{1,\}\) .*/
 verbs=$("$sett" help cache | sed -n 's/^usage: sett cache \[options\] \[\(.*\)\]$/\1/p' | sed 's/\[[^]]*\]//g; s/ *| */\n/g' | sed 's/ .*//; s/^/cache-/')
 [ "$(echo "$commands" | wc -l)" -ge 7 ] && [ "$(echo "$verbs" | wc -l)" -ge 10 ] || wrong "--help lists too little: $commands $verbs"
 for word in $commands $verbs; do
+    if [ "$word" = check ]; then # it writes to standard error: the program that it runs has standard output
+        loses help check || wrong "help check prints nothing"
+        continue
+    fi
     call=$(usual "$word")
     loses "$call" || wrong "tests/files.sh has no call of ${word} that prints: ${call:-none}; $(cat "$d/err")"
     "$sett" help "${word%%-*}" >"$d/help"
