@@ -32,12 +32,12 @@ find . -mindepth 2 -name '*.c' | sed 's|^\./||' | LC_ALL=C sort | xargs awk '
             kinds = kinds (i > 1 ? ", " : "") text(k[i])
         }
         if (substr(file, 1, index(file, "/") - 1) != k[1]) complain("the folder is not the first kind, " k[1])
-        printf "%s  {\"name\": %s, \"file\": %s, \"kind\": [%s],\n   \"missing\": %s,\n   \"fix\": %s,\n   \"public\": %s,\n   \"sites\": [%s]}", \
-            (count++ ? ",\n" : ""), text(name), text("tests/bugs/" file), kinds, text(value["missing"]), text(value["fix"]), text(value["public"]), sites
+        printf "%s  {\"name\": %s, \"file\": %s, \"kind\": [%s],\n   \"missing\": %s,\n   \"fix\": %s,\n   \"public\": %s,%s\n   \"sites\": [%s]}", \
+            (count++ ? ",\n" : ""), text(name), text("tests/bugs/" file), kinds, text(value["missing"]), text(value["fix"]), text(value["public"]), ("missed" in value ? " \"missed\": " text(value["missed"]) "," : ""), sites
     }
     BEGIN {print "["}
     FNR == 1 {finish(); file = FILENAME; delete value; sites = ""; first = 0; head = 1}
-    head {field($0, "kind") || field($0, "missing") || field($0, "fix") || field($0, "public")}
+    head {field($0, "kind") || field($0, "missing") || field($0, "fix") || field($0, "public") || field($0, "missed")}
     /\*\// && FNR > 1 {head = 0}
     {
         rest = $0

@@ -3,6 +3,7 @@
  * missing: behind griddepcontrol.wait the bulk load reads what stores of the kernel in front wrote, and no fence is between the proxies
  * fix: launch without griddepcontrol, or fence in both kernels: PTX does not say what the wait does for the async proxy
  * public: flashinfer #3361
+ * missed: PTX does not say what griddepcontrol.wait does for the async proxy, and right kernels have no fence there
  * A kernel's end orders all proxies for the next kernel. With programmatic dependent launch there is no such end before this kernel's
  * start; the wait is described for memory operations of threads. The twin has no griddepcontrol. */
 #include "bug.h"
