@@ -98,6 +98,7 @@ LOG = C.CFUNCTYPE(None, P, INT, STR, STR)
 PRINT = C.CFUNCTYPE(None, P, C.POINTER(C.c_char), SIZE)
 WRITE = C.CFUNCTYPE(BOOL, P, C.POINTER(C.c_char), SIZE)
 BODY = C.CFUNCTYPE(None, P, P)
+FINDING = C.CFUNCTYPE(None, P, P)
 
 CError = struct("sett_error", ("status", INT), ("text", C.c_char * 508))
 Stream = struct("sett_stream", ("device", INT), ("handle", P))
@@ -109,6 +110,12 @@ EngineOptions = struct(
     ("cache_cap", U64), ("compile_wait_ms", INT), ("cache_signers", STR), ("log_level", INT), ("cache_remote", STR),
     ("cache_verify", BOOL), ("cache_required", BOOL), ("cpu_timeout_ms", INT), ("cpu_plain", BOOL), ("cpu_async", STR),
     ("cpu_sm", INT), ("cpu_fast_mma", BOOL), ("cpu_poll", P), ("verify_user", BOOL),
+    ("checks", INT), ("finding", FINDING),
+)
+CheckSite = struct("sett_check_site", ("file", STR), ("function", STR), ("line", INT), ("role", INT))
+Finding = struct(
+    "sett_finding",
+    ("kind", INT), ("level", INT), ("text", STR), ("kernel", STR), ("count", U64), ("n_site", INT), ("site", CheckSite * 6),
 )
 Stats = struct(
     "sett_stats",
@@ -120,7 +127,7 @@ Stats = struct(
 CompileOptions = struct(
     "sett_compile_options",
     ("size", SIZE), ("name", STR), ("target", STR), ("user", P), ("user_size", SIZE), ("opt_level", INT), ("line_info", BOOL),
-    ("no_fold", BOOL), ("ptx_only", BOOL), ("ready_made", BOOL), ("asserts", INT), ("pure", BOOL),
+    ("no_fold", BOOL), ("ptx_only", BOOL), ("ready_made", BOOL), ("asserts", INT), ("pure", BOOL), ("checks", INT),
 )
 KernelInfo = struct(
     "sett_kernel_info",
@@ -174,6 +181,8 @@ CALLS: "dict[str, tuple]" = {
     "sett_version": (STR,),
     "sett_status_name": (STR, INT),
     "sett_status_text": (STR, INT),
+    "sett_check_kind_name": (STR, INT),
+    "sett_check_level_name": (STR, INT),
     "sett_dtype_name": (STR, INT),
     "sett_engine_open": (INT, OUT, P, ERR),
     "sett_engine_close": (None, P),
@@ -280,6 +289,12 @@ def encoded(s: "str | None") -> "bytes | None":
 
 def decoded(s: "bytes | None") -> str:
     return "" if s is None else s.decode(errors="replace")
+
+
+def finding(at):
+    """Kind, level and text of a sett_finding."""
+    f = C.cast(at, C.POINTER(Finding)).contents
+    return decoded(lib.sett_check_kind_name(f.kind)), decoded(lib.sett_check_level_name(f.level)), decoded(f.text)
 
 
 # ---- element types ---------------------------------------------------------------------------------------------------

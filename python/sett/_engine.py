@@ -21,6 +21,7 @@ ASSEMBLERS = {"auto": 0, "nvjitlink": 1, "ptxas": 2, "driver": 3}
 TRUST = {"private": 0, "mac": 1, "off": 2, "signed": 3}
 TOOLCHAINS = {"any": 0, "exact": 1}
 LEVELS = {"error": 1, "warning": 2, "info": 3, "debug": 4}
+CHECKS = {None: 0, "off": 1, "errors": 2, "all": 3, "strict": 4}
 ASSERTS = {None: 0, False: 1, True: 2}
 ORIGINS = ("compiler", "memory", "disk", "remote")
 
@@ -351,7 +352,8 @@ class Engine:
 
     cache_dir: where compiled kernels are kept; "" keeps none; None: $SETT_CACHE_DIR, else below the home folder. cache_layers:
     folders and packs that are only read. Relative paths are of the current folder. sealed: a kernel that is not cached is an error, never a compile. log(level, component,
-    message) and print(text) may be called from any thread; log must not call sett, and print may launch and cancel. Any number of threads may use an engine.
+    message) and print(text) may be called from any thread; log must not call sett, and print may launch and cancel. checks: "errors", "all", "strict" or "off": kernels for the CPU run under the checker
+    (docs/checking.md); None: $SETT_CHECK. finding(kind, level, text) is called for each thing that it finds, by the thread that launches; without it findings go to the log. Any number of threads may use an engine.
     It closes when it is garbage; close() or `with` does it at once."""
 
     def __init__(
@@ -383,12 +385,14 @@ class Engine:
         cpu_sm: int = 0,
         cpu_fast_mma: bool = False,
         verify_user: bool = False,
+        checks: Optional[str] = None,
+        finding: Optional[Callable[[str, str, str], None]] = None,
         log: Optional[Callable[[str, str, str], None]] = None,
         log_level: str = "debug",
         print: Optional[Callable[[str], None]] = None,  # noqa: A002 - the library's name
     ) -> None:
         names = {v: k for k, v in LEVELS.items()}
-        for what, function in (("log", log), ("print", print)):
+        for what, function in (("log", log), ("print", print), ("finding", finding)):
             if function is not None and not callable(function):
                 raise Error(Status.E_ARGUMENT, f"{what} is {function!r}, which is no function")
         # ctypes keeps no callback alive: the options do.
@@ -402,9 +406,12 @@ class Engine:
             compile_timeout_ms=compile_timeout_ms, compile_wait_ms=compile_wait_ms, cpu_threads=cpu_threads,
             cpu_timeout_ms=cpu_timeout_ms, cpu_plain=cpu_plain, cpu_async=_c.encoded(cpu_async), cpu_sm=cpu_sm, cpu_fast_mma=cpu_fast_mma,
             log_level=_choice(LEVELS, log_level, "log_level"), cpu_poll=_fast.look_for_signals, verify_user=verify_user,
+            checks=_choice(CHECKS, checks, "checks"),
         )
         if log is not None:
             self._options.log = _c.LOG(lambda _, level, component, message: log(names[level], _c.decoded(component), _c.decoded(message)))
+        if finding is not None:
+            self._options.finding = _c.FINDING(lambda _, at: finding(*_c.finding(at)))
         if print is not None:
             self._options.print = _c.PRINT(_fast.print_text)
             self._options.printer = (print, id(self))

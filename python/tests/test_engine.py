@@ -55,6 +55,18 @@ class Tables(Case):
         words = set(sett.Engine.__init__.__kwdefaults__)
         self.assertEqual(words, set(fields) - {"size", "user", "cpu_poll"})
 
+    def test_the_checker_tells_findings(self):
+        found = []
+        x, y = np.ones(64, "f4"), np.zeros(64, "f4")
+        with sett.Engine(cache_dir="", checks="all", finding=lambda *f: found.append(f)) as e:
+            e.compile(sett.kernels.axpy, target="cpu", dtype="f32")(x, y, 2.0)
+            np.testing.assert_array_equal(y, 2 * x)
+            z = np.ones((8, 129), "f4")  # rows that begin anywhere cost sectors
+            e.compile(sett.kernels.rms_norm, target="cpu", dtype="f32", cols=129)(z, z[0].copy(), np.zeros_like(z), 1e-5)
+        self.assertTrue(all(level == "cost" and kind in ("sectors", "narrow", "bank-conflict") and kind in text for kind, level, text in found), found)
+        with self.assertRaises(sett.Error):
+            sett.Engine(cache_dir="", checks="some")
+
     def test_element_types(self):
         self.assertEqual(_c.DTYPES["bf16"], 11)
         for given, name in (("float16", "f16"), ("torch.bfloat16", "bf16"), (np.float32, "f32"), (np.dtype("u2"), "u16"), ("i4", "i4"),
