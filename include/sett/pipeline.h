@@ -174,7 +174,8 @@ typedef struct sett_group { int count, threads; } sett_group;
  * column of a cluster of 2 x 2: 1 << 0 | 1 << 1.
  * .cluster_layout: the layout, static, of the ranks of the blocks; 0: that of sett_cluster, (x,y,z).
  * .relaxed: releases to other blocks promise nothing about memory, and cost no fence of the cluster: enough
- * if the stage was read by wgmma and sett_mma_wait has come, or if what was read is in registers and used.
+ * if the stage was read by wgmma and sett_mma_wait has come. Of loads by threads they do not tell, whatever
+ * became of the values: the checker reports kind order.
  * .commit_to, .release_to: of async, the rank of the block at whose barriers producers, or consumers, arrive;
  * NULL: the own.
  * .defer_sync: the threads do not meet here; sett_pipeline_init_arrive and _wait do it, for many pipelines at
