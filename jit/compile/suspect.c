@@ -13,15 +13,6 @@ typedef struct look {
 } look;
 typedef struct role { uint32_t op; sett_check_role role; } role;
 
-static sett_check_site site_of(const sett__tape *t, role r)
-{
-    const sett__op *o = &t->op[r.op];
-    if (o->site >= t->n_site)
-        return (sett_check_site){.file = "", .function = "", .line = (int)(t->line ? t->line[r.op] : r.op), .role = r.role};
-    const sett__site_ref *s = &t->site[o->site];
-    return (sett_check_site){t->string[s->file], t->string[s->func], (int)s->line, r.role};
-}
-
 static void tell(const look *k, sett_check_kind kind, role first, role second, const char *what)
 {
     char text[600], one[160], other[160];
@@ -29,7 +20,7 @@ static void tell(const look *k, sett_check_kind kind, role first, role second, c
     snprintf(text, sizeof text, "%s: %s: %s at %s, and %s at %s: %s", sett__op_where(k->t, first.op, one, sizeof one), sett_check_kind_name(kind),
         sett__ops[o[first.op].code].text, one, sett__ops[o[second.op].code].text, sett__op_where(k->t, second.op, other, sizeof other), what);
     sett__finding_tell(&k->to, &(sett_finding){.kind = kind, .level = SETT_CHECK_WARNING, .text = text, .kernel = k->kernel, .count = 1, .n_site = 2,
-        .site = {site_of(k->t, first), site_of(k->t, second)}});
+        .site = {sett__site_at(k->t, first.op, first.role), sett__site_at(k->t, second.op, second.role)}});
 }
 
 /* ---- which operations do what -------------------------------------------------------------------------------- */

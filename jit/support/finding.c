@@ -29,6 +29,22 @@ const char *sett_check_role_name(sett_check_role r)
     return name_of(roles, SETT__COUNT(roles), (int)r);
 }
 
+/* ---- where an operation is from ------------------------------------------------------------------------------------- */
+/* A tape without sites has lines of its text, or numbers of operations. */
+sett_check_site sett__site_at(const sett__tape *t, uint32_t op, sett_check_role role)
+{
+    sett_check_site to = {.file = "", .function = "", .line = (int)op, .role = role};
+    const sett__site_ref *s = sett__op_site(t, op);
+    if (s) {
+        to.file = t->string[s->file];
+        to.function = s->func < t->n_string ? t->string[s->func] : "";
+        to.line = (int)s->line;
+    } else if (t->line && op < t->n_op && t->line[op]) {
+        to.line = (int)t->line[op];
+    }
+    return to;
+}
+
 /* ---- the store --------------------------------------------------------------------------------------------------- */
 enum { SLOTS = 256 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

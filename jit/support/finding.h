@@ -2,10 +2,11 @@
 /* A part of support.h, which includes it: the findings of the checker in this process. */
 #ifndef SETT_JIT_FINDING_H
 #define SETT_JIT_FINDING_H
-#include "lib/base/base.h"
+#include "lib/tape/tape.h"
 #include <sett/check.h>
 
 struct sett__logger;
+sett_check_site sett__site_at(const sett__tape *, uint32_t op, sett_check_role); /* its strings are the tape's */
 /* ---- finding.c: the process's store. Any thread may call these ------------------------------------------------ */
 /* What somebody was told already. Zeros at first. */
 typedef struct sett__told {

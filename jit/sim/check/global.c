@@ -100,14 +100,13 @@ static void put_line(const sett__core *c, const near *n, const sett__stamp *s, u
     put_block(c, s->domain, s->agent / n->per_block, to);
     sett__agent_is(n, s->agent, &role, &rank, &index);
     const uint8_t lane = sett__stamp_lane(s, at);
-    if (role == OF_MBARRIER)
+    if (role == OF_MBARRIER) {
         sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * n->mbar_id[index]);
-    else
-        {
-        sett__putf(to, " warp %u", index);
-        sett__putf(to, lane == SETT__ALL_LANES ? ", several lanes" : " lane %u", lane);
-        sett__put(to, role == OF_WARP ? "" : ", a copy");
+        return;
     }
+    sett__putf(to, " warp %u", index);
+    sett__putf(to, lane == SETT__ALL_LANES ? ", several lanes" : " lane %u", lane);
+    sett__put(to, role == OF_WARP ? "" : ", a copy");
 }
 
 static void put_fix(const sett__stamp *old, const sett__stamp *now, sett__sink *to)

@@ -9,18 +9,6 @@ static const char *name_of(const sett__core *c, uint32_t op)
     return sett__ops[c->program->given->op[op].code].text;
 }
 
-static void put_lanes(uint32_t lanes, sett__sink *to)
-{
-    sett__putf(to, lanes & (lanes - 1) ? " lanes" : " lane");
-    for (int l = 0, end, first = 1; l < WARP; l = end + 1) {
-        for (end = l; end < WARP && lanes >> end & 1; end++)
-            ;
-        if (end > l)
-            sett__putf(to, end - l > 1 ? "%s%d-%d" : "%s%d", first ? " " : ",", l, end - 1);
-        first &= end == l;
-    }
-}
-
 void sett__put_agent(const sett__core *c, const near *n, uint32_t agent, uint32_t lanes, sett__sink *to)
 {
     static const char *const by[ROLES] = {[OF_CP_ASYNC] = ", copied by cp.async", [OF_BULK_READ] = ", a bulk store", [OF_BULK_WRITE] = ", a bulk store", [OF_WGMMA] = ", a product"};
@@ -33,8 +21,10 @@ void sett__put_agent(const sett__core *c, const near *n, uint32_t agent, uint32_
         return;
     }
     sett__putf(to, " warp %u", index);
-    if (lanes && lanes != UINT32_MAX && role != OF_WGMMA)
-        put_lanes(lanes, to);
+    if (lanes && lanes != UINT32_MAX && role != OF_WGMMA) {
+        sett__put(to, " ");
+        sett__put_lanes(to, lanes);
+    }
     sett__put(to, by[role] ? by[role] : "");
 }
 

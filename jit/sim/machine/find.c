@@ -21,21 +21,6 @@ sett_check_role sett__role_of(const sett__op *o)
     return role[o->code] ? (sett_check_role)(role[o->code] - 1) : SETT_CHECK_ROLE_USE;
 }
 
-/* A tape without sites has lines of its text, or numbers of operations. */
-sett_check_site sett__site_at(const sett__tape *t, uint32_t op, sett_check_role role)
-{
-    sett_check_site to = {.file = "", .function = "", .line = (int)op, .role = role};
-    const sett__site_ref *s = sett__op_site(t, op);
-    if (s) {
-        to.file = t->string[s->file];
-        to.function = s->func < t->n_string ? t->string[s->func] : "";
-        to.line = (int)s->line;
-    } else if (t->line && op < t->n_op && t->line[op]) {
-        to.line = (int)t->line[op];
-    }
-    return to;
-}
-
 const char *sett__where_noted(const sett__core *c, uint32_t op, char *buf, size_t size)
 {
     sett__notes *n = c->notes;

@@ -18,7 +18,6 @@ static inline void sett__finding_site(sett__finding *f, uint32_t op, sett_check_
     if (f->n_site < SETT_CHECK_SITES)
         f->site[f->n_site].op = op, f->site[f->n_site].role = (uint8_t)role, f->site[f->n_site++].of = NULL;
 }
-sett_check_site sett__site_at(const sett__tape *, uint32_t op, sett_check_role); /* its strings are the tape's */
 sett_check_role sett__role_of(const sett__op *); /* what an operation does where it is named */
 
 #endif

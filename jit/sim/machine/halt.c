@@ -61,8 +61,7 @@ static region around(const sett__program *p, uint32_t k)
 }
 
 /* ---- lanes that are not here --------------------------------------------------------------------------- */
-/* "lanes 0-3, 8" */
-static void add_lanes(sett__sink *w, uint32_t mask)
+void sett__put_lanes(sett__sink *w, uint32_t mask)
 {
     sett__putf(w, mask & (mask - 1) ? "lanes" : "lane");
     for (int l = 0, end, first = 1; l < WARP; l = end + 1) {
@@ -90,7 +89,7 @@ bool sett__missing_lanes(sett__core *c, const sett__warp *w, const sett__insn *i
         if (!gone)
             continue;
         sett__putf(&text, "; ");
-        add_lanes(&text, gone);
+        sett__put_lanes(&text, gone);
         sett__putf(&text, "%s at %s",
             c->program->code[k].step != SETT__S_IF ? " left the loop"
             : r.other                              ? " took the first arm of the branch"

@@ -76,6 +76,7 @@ static inline bool sett__ended_now(sett__core *c)
 }
 /* Faults: why it ends, and what the warp (NULL: none) was doing. Returns false. */
 bool sett__halt(sett__core *, const sett__warp *, const sett__insn *);
+void sett__put_lanes(sett__sink *, uint32_t mask); /* "lanes 0-3, 8" */
 /* Faults: a warp's lanes are not all here, which are not, and where they went. Returns false. */
 bool sett__missing_lanes(sett__core *, const sett__warp *, const sett__insn *, const char *what);
 static inline bool sett__whole_warp(sett__core *c, const sett__warp *w, const sett__insn *i, const char *what)
