@@ -323,7 +323,7 @@ bool sett__tma_load(sett__core *c, sett__warp *w, const sett__insn *i)
 }
 
 /* ---- stores and reductions --------------------------------------------------------------------------------------- */
-/* What of a box is inside of the tensor is stored. */
+/* A store writes the part of a box that lies inside the tensor; only poison in that part counts. */
 static void follow_rows(sett__core *c, const sett__event *e, const tile *x)
 {
     uint32_t from, to;

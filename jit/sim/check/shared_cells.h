@@ -31,7 +31,7 @@ struct cells {
 
 /* In a row, cells that an access from or to a multiple of `edges` does not cut. False: out of memory. */
 bool sett__make_row(struct cells *, row *, uint32_t edges);
-/* One more reader before `next`. 0: out of memory. */
+/* Puts a reader in front of the list that begins at `next`; returns the new list. 0: out of memory. */
 uint32_t sett__add_reader(near *, uint32_t time, uint8_t lane, uint32_t next);
 
 #endif
