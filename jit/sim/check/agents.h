@@ -98,10 +98,15 @@ typedef struct actor {
     sett__cta *where;
     uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
     uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
+    uint32_t boxed_so; /* a write of a box that is swizzled as what reads it says */
     bool strict, same; /* same: what it stores is there already, by the same store */
     /* of the cell that was looked at last */
     uint32_t seen, seen_lane;
     bool seen_fine;
+    struct alike { /* the last cell that `lane` read: what it was, and what its readers became; 0: none was */
+        uint32_t write, read, becomes;
+        uint8_t write_lane, read_lane, lane, new_lane;
+    } alike;
 } actor;
 /* A cluster. */
 typedef struct near {
@@ -156,6 +161,11 @@ static inline bool sett__covers(const near *n, const clocks *k, int clock, uint3
         return true;
     const uint32_t top = base[(size_t)CLOCKS * n->stride], mask = base[(size_t)2 * CLOCKS * n->stride];
     return top >= time && (lane >= MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
+}
+static inline bool sett__covers_all(const near *n, const clocks *k, int clock, uint32_t agent, uint32_t time) /* of all its lanes */
+{
+    const uint32_t *base = k->at + (size_t)clock * n->stride + agent;
+    return *base >= time || (base[(size_t)CLOCKS * n->stride] >= time && base[(size_t)2 * CLOCKS * n->stride] == UINT32_MAX);
 }
 /* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
 bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);

@@ -194,9 +194,31 @@ static void put_lanes(uint8_t *to, const span *p, uint32_t at, uint32_t lg, uint
             to[k] = lane_of(p, at + (k << lg));
 }
 
+/* By one lane, or all of them at once. Neighbours are mostly alike: what became of the last cell becomes of the next. */
+static bool read_alike(actor *x, struct cells *s, uint8_t lg, uint8_t lane, uint32_t i, uint32_t n, uint32_t at)
+{
+    const uint32_t floor = x->known->floor[x->proxy];
+    struct alike *m = &x->alike;
+    for (uint32_t k = 0; k < n; k++, i++, at += 1u << lg) {
+        if (s->write[i] != m->write || s->read[i] != m->read || s->write_lane[i] != m->write_lane || s->read_lane[i] != m->read_lane || lane != m->lane || !m->becomes) {
+            *m = (struct alike){.write = s->write[i], .read = s->read[i], .write_lane = s->write_lane[i], .read_lane = s->read_lane[i], .lane = lane, .new_lane = lane};
+            if (m->write > floor)
+                ask(x, m->write, m->write_lane, lane, at);
+            if (m->read == x->time)
+                m->new_lane = both_lanes(m->read_lane, lane);
+            m->becomes = m->read <= floor || m->read == x->time ? x->time : readers_with(x, m->read, m->read_lane, &m->new_lane);
+        }
+        s->read[i] = m->becomes;
+        s->read_lane[i] = m->new_lane;
+    }
+    return !x->n->full;
+}
+
 static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
+    if (!p->each && !r->atomics)
+        return read_alike(x, s, r->lg, (uint8_t)p->lane, i, n, at);
     if (newest(s->write + i, n) > floor || r->atomics)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg);
@@ -360,6 +382,8 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
 static bool lies_so(actor *x, const sett__effect *e, uint32_t write)
 {
     const access *a = sett__access_at(x->n, write);
+    if (a->bits == e->bits)
+        x->boxed_so = write;
     if (!write || !e->boxed || !a->boxed || (e->at >> 7 & e->bits) == (e->at >> 7 & a->bits))
         return true;
     return sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, e->at);
@@ -398,9 +422,11 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
     const bool again = c->event && n->last_event == c->event && n->last_time == n->time && x->how == e->how && x->where == e->of;
     if (!again && !actor_of(c, n, e, x))
         return sett__no_memory(c, e->warp, e->op);
-    const row *r = &s->row[e->at >> ROW_LG];
-    if (e->boxed && e->how == SETT__READ && r->at)
-        lies_so(x, e, s->write[r->at + ((e->at & (ROW - 1)) >> r->lg)]);
+    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at) {
+        const uint32_t write = s->write[cell_at(s, e->at)];
+        if (write != x->boxed_so)
+            lies_so(x, e, write);
+    }
     return touch(x, s, &(span){.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = x->lane}) || (n->full && sett__no_memory(c, e->warp, e->op));
 }
 
@@ -441,9 +467,9 @@ bool sett__shared_left(sett__core *c, near *n, const sett__cta *b)
             sett__clocks_join(n, all, x->more);
     }
     bool some = false; /* of those who may have, has any an access that nobody waited for? */
-    for (uint32_t k = 0, role, rank, index; k < n->agents; k++) {
+    for (uint32_t k = 0, role, rank, index; k < n->agents && !some; k++) {
         sett__agent_is(n, k, &role, &rank, &index);
-        some |= n->last[k] > sett__base(n, all, BEFORE)[k] && stays(rank, role, b->rank);
+        some = !sett__covers_all(n, all, BEFORE, k, n->last[k]) && stays(rank, role, b->rank);
     }
     if (!some) {
         sett__clocks_drop(n, all);
