@@ -87,7 +87,7 @@ def main():
             wrong = judge(suite, lines, findings, known)
             bad |= bool(wrong)
             for text in wrong:
-                print(f"suite {suite}: {text}")
+                print(f"suite {suite}: {text}", flush=True)
     for k in known if not some else []:
         if not k.needed and k.suite not in left_out:
             bad = True
