@@ -209,6 +209,19 @@ static void last_one(sett_build *b, const kernel *k)
     }
 }
 
+/* The last of so many blocks that each has told by one word reads what the first wrote. */
+enum { MANY = 700 };
+static void many(sett_build *b, const kernel *k)
+{
+    sett_if (b, sett_eq(k->t, 0)) {
+        MARK(0), sett_set(k->D, 1, k->i);
+        sett_val *before;
+        MARK(2), before = sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, k->right ? SETT_SEM_ACQ_REL : SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0);
+        sett_if (b, sett_eq(before, MANY - 1))
+            MARK(1), sett_set(k->X, sett_at(k->D, 0), 0);
+    }
+}
+
 /* ---- launches that overlap --------------------------------------------------------------------------------------------- */
 /* One thread waits, or none; the next launch reads D, which this one writes. */
 static void overlapping(sett_build *b, const kernel *k)
@@ -319,12 +332,13 @@ static const struct {
     {"narrow counter", narrow_counter, SETT_CHECK_ORDER, 0},
     {"chain", chain, SETT_CHECK_ORDER, 3},
     {"last one", last_one, SETT_CHECK_RACE, 0},
+    {"many", many, SETT_CHECK_ORDER, 2},
 };
 
 START_TEST(right_and_wrong)
 {
     found f;
-    plan p = {.body = table[_i].body, .right = true};
+    plan p = {.body = table[_i].body, .right = true, .blocks = table[_i].body == many ? MANY : 0};
     run_with(&f, &p, SETT_CHECKS_ERRORS);
     ck_assert_msg(!f.n, "%s, right: %s", table[_i].name, f.text[0]);
     p.right = false;
