@@ -69,6 +69,7 @@ typedef struct mbar {
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
+    bool shown;             /* to copies, by a fence */
     uint32_t end;           /* time of the end of its last phase; 0: none has ended */
 } mbar;
 typedef struct near_block {
@@ -220,7 +221,8 @@ bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the c
 
 /* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
-bool sett__tell_init(sett__core *, near *, const sett__sync *, const mbar *);
+/* Nothing orders what happens behind the init of mbarrier `id` of a block; or a copy begins, and no fence shows it. */
+bool sett__tell_init(sett__core *, near *, const sett__sync *, const sett__cta *of, uint32_t id, const mbar *);
 void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);
 
 #endif
