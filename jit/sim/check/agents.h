@@ -19,7 +19,7 @@ enum {
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
