@@ -19,7 +19,7 @@ enum {
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS, TOLD = 16 };
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS, TOLD = 16 };
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -71,6 +71,7 @@ typedef struct mbar {
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
+    bool shown;             /* to copies, by a fence */
     uint32_t end;           /* time of the end of its last phase; 0: none has ended */
 } mbar;
 typedef struct near_block {
@@ -222,6 +223,7 @@ bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the c
 
 /* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
-bool sett__tell_init(sett__core *, near *, const sett__sync *, const mbar *);
+/* Nothing orders what happens behind the init of mbarrier `id` of a block; or a copy begins, and no fence shows it. */
+bool sett__tell_init(sett__core *, near *, const sett__sync *, const sett__cta *of, uint32_t id, const mbar *);
 
 #endif

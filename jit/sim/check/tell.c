@@ -372,8 +372,22 @@ bool sett__tell_conflict(actor *x, uint8_t kind, uint32_t old, uint32_t old_lane
     return true;
 }
 
-bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const mbar *m)
+/* ", before barrier at k.c:15": the first that tells of the init, if its warp has told of it. */
+static void put_before_tell(const sett__core *c, const near *n, const mbar *m, sett__sink *to)
 {
+    uint32_t role, rank, index;
+    sett__agent_is(n, m->agent, &role, &rank, &index);
+    const conflict p = {.x = &(actor){.c = (sett__core *)(uintptr_t)c}, .a = &(access){.round = 0}, .old = m->init, .teller = &n->walker[rank * n->warps + index]};
+    const tell first = first_tell(&p);
+    if (first.op == SETT__NONE)
+        return;
+    sett__put(to, " and before ");
+    sett__put_code(c, first.op, to);
+}
+
+bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const sett__cta *of, uint32_t id, const mbar *m)
+{
+    const bool copy = s->event;
     char words[800], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     const sett__tape *t = c->program->given;
@@ -383,12 +397,15 @@ bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const mbar *m)
     sett__finding_site(&f, s->op, sett__role_of(&t->op[s->op]));
     sett__finding_site(&f, m->op, SETT_CHECK_ROLE_INIT);
     sett__putf(&to, "%s uses the ", sett__code_text(c, s->op));
-    sett__put_mbarrier(c->program, s->id, &to);
-    sett__putf(&to, ", and nothing orders that behind its init at %s", sett__where(c->program, m->op, where, sizeof where));
+    sett__put_mbarrier(c->program, id, &to);
+    sett__putf(&to, ", and %s its init at %s", copy ? "no fence by the thread that made it shows copies" : "nothing orders that behind", sett__where(c->program, m->op, where, sizeof where));
     const uint32_t domain = domain_of(n);
     sett__put_party(c, n, &(sett__party){.op = s->op, .domain = domain, .how = SETT__UPDATE, .agent = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), .lanes = s->lanes}, &to);
     sett__put_party(c, n, &(sett__party){.op = m->op, .domain = domain, .how = SETT__WRITE, .agent = m->agent, .lanes = 1u << m->lane}, &to);
-    sett__put(&to, s->of == c->cta ? "\n  fix    sett_sync_threads(b) behind the init" : "\n  fix    sett_fence_mbarrier_init(b) and sett_cluster_sync(b) behind the init");
+    sett__put(&to, "\n  fix    ");
+    sett__put(&to, copy ? "sett_fence_mbarrier_init(b) by the thread that calls sett_mbarrier_init, behind it" : of == c->cta ? "sett_sync_threads(b) behind the init" : "sett_fence_mbarrier_init(b) and sett_cluster_sync(b) behind the init");
+    if (copy)
+        put_before_tell(c, n, m, &to);
     sett__report(c, &f, "%s", words);
     return true;
 }
