@@ -19,7 +19,7 @@ enum {
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS, TOLD = 16 };
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS, TOLD = 16, CHUNK = 256 }; /* CHUNK: accesses that are remembered, or forgotten, together */
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -181,7 +181,7 @@ clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane);
 bool sett__clocks_own(near *, clocks **); /* nobody else has it from now on; false: out of memory */
 clocks *sett__product_known(near *, product *); /* NULL: out of memory */
 
-/* ---- agents.c: clusters, and who is who ------------------------------------------------------------------------------ */
+/* ---- agents.c, who.c: clusters, and who is who ----------------------------------------------------------------------  */
 near *sett__near(sett__core *); /* of c->cta; NULL: out of memory */
 bool sett__near_begin(sett__core *); /* of a cluster */
 void sett__near_free(near *);

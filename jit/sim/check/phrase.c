@@ -125,7 +125,7 @@ void sett__put_barrier(const sett__core *c, uint32_t op, uint32_t other, bool on
     const branches a = around(c->program, op), b = around(c->program, other);
     const uint32_t both = shared_by(&a, &b);
     char where[160];
-    if (one_warp && c->cta->n_warps == 1)
+    if (c->cta->n_warps == 1)
         sett__put(to, "sett_sync_warp(b)");
     else if (both)
         sett__putf(to, one_warp ? "sett_sync_warp(b), or sett_barrier(b, id, threads) if other warps in the branch at %s access this," :
@@ -226,7 +226,7 @@ static bool releases(const sett__weak *w)
 }
 
 /* "sett_atomic_ordered(C, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, ...) at k.c:15, or a fence". */
-static void put_call(const sett__core *c, uint32_t op, int lacks, sett__sink *to)
+static void put_call(const sett__core *c, uint32_t op, int lacks, bool narrow, sett__sink *to)
 {
     static const char *const scopes[] = {[SETT_SCOPE_SYS] = "SETT_SCOPE_SYS", [SETT_SCOPE_CLUSTER] = "SETT_SCOPE_CLUSTER"};
     const sett__tape *t = c->program->given;
@@ -245,6 +245,8 @@ static void put_call(const sett__core *c, uint32_t op, int lacks, sett__sink *to
             sett__putf(to, "%c", *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
         sett__putf(to, "%s%s, %s, ...) at %s", o->sub < SETT__N_CODES ? ", " : "", sems[sem | lacks], scope == SETT_SCOPE_SYS ? scopes[scope] : "SETT_SCOPE_GPU",
             sett__where(c->program, op, where, sizeof where));
+        if (narrow)
+            return;
         sett__put(to, ", or ");
     }
     sett__put(to, "sett_fence_acq_rel_gpu(b) ");
@@ -266,6 +268,6 @@ void sett__put_stronger(const sett__core *c, const sett__weak weak[SETT__SIDES],
     for (int k = 0; k < SETT__SIDES; k++)
         if (lacks[k]) {
             sett__put(to, k && lacks[0] ? "; and " : "");
-            put_call(c, weak[k].op, lacks[k], to);
+            put_call(c, weak[k].op, lacks[k], weak[k].why == SETT__NARROW_RELEASE || weak[k].why == SETT__NARROW_ACQUIRE, to);
         }
 }

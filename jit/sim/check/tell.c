@@ -264,7 +264,7 @@ static void put_why(const conflict *p, uint8_t kind, sett__sink *to)
         sett__put(to, "no fence.proxy.async between the two is of that thread, behind its access");
     } else {
         sett__put_code(p->x->c, late, to);
-        sett__put(to, of_reader ? " is of another thread than its" : " comes behind what told of it");
+        sett__put(to, of_reader ? " is not one of that thread behind its access" : " comes behind what told of it");
     }
 }
 

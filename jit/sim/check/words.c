@@ -404,6 +404,8 @@ bool sett__words_before(const sett__words *s, int way, const sett__actor *a, con
                 continue;
             if (!found)
                 weak[SETT__RELEASED] = y->weak, weak[SETT__ACQUIRED] = x->weak;
+            if (!found && y->weak.why == SETT__EARLY_FENCE && x->weak.why) /* the fence is early for what came behind it alone */
+                weak[SETT__RELEASED].why = SETT__NOT_WEAK;
             found = true;
             *fenced |= covers(y->past, FENCED, old, lane) || sett__covers(a->n, a->known, FENCED, w, a_lane(x->lanes), x->time);
         }
