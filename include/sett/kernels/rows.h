@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels on the rows of a matrix: softmax, norms, gated activations, reductions. Rows may begin anywhere between
- * two multiples of 16 bytes: accesses are 16 bytes wide inside of a row all the same, of X as of W.
+/* Kernels on the rows of a matrix: softmax, norms, gated activations, reductions. Rows may begin anywhere
+ * between two multiples of 16 bytes: accesses are 16 bytes wide inside of a row all the same, of X as of W.
  * <sett/kernels.h> says what all ready kernels have in common. */
 #ifndef SETT_KERNELS_ROWS_H
 #define SETT_KERNELS_ROWS_H
@@ -29,8 +29,8 @@ SETT_API void sett_softmax(sett_build *, const void *options);
 SETT_API extern const sett_family sett_softmax_family;
 
 /* Y = H / sqrt(mean(H H) + eps) W by rows. H is X, or with .residual X + R as it is stored: rounded.
- * Arguments: X (M,cols), W (cols), Y (M,cols), eps; with .residual X, R, W, H, Y, eps; with .quantise QS or SD
- * behind Y. eps is a Float32.
+ * Arguments: X (M,cols), W (cols), Y (M,cols), eps; with .residual X, R, W, H, Y, eps; with .quantise QS or
+ * SD behind Y. eps is a Float32.
  * dtype: f16, bf16, f32. */
 typedef struct sett_rms_norm_tuning {
     int threads;   /* of a block: a multiple of 32 */
