@@ -254,6 +254,11 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
     return !x->n->full;
 }
 
+static bool are_alike(const struct cells *s, uint32_t a, uint32_t b)
+{
+    return s->write[a] == s->write[b] && s->read[a] == s->read[b] && s->write_lane[a] == s->write_lane[b] && s->read_lane[a] == s->read_lane[b];
+}
+
 static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
@@ -261,6 +266,8 @@ static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, 
     if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
+            if (k && !p->each && !(unknown[0] | unknown[1]) && are_alike(s, i + k - 1, i + k))
+                continue;
             x->same = false;
             if (s->write[i + k] > floor)
                 ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
