@@ -20,7 +20,7 @@ struct sett__global {
     sett__map_acquire *acquires;
     struct { const sett__warp *w; uint32_t op; int lane; uintptr_t at; } map; /* by which a copy is about to begin; at 0: none */
     uint32_t early, last_early; /* clusters that let the next launch begin before they waited themselves: how many, and the last */
-    bool strict, fences;   /* fences: the kernel has one of the async proxy that is of global memory */
+    bool strict;
 };
 
 /* ---- what the tape has ----------------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
     const bool atomics = old->how & now->how & SETT__STRONG;
     char words[1200], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
-    sett__finding f = {.kind = kind, .level = SETT_CHECK_ERROR};
+    sett__finding f = {.kind = kind, .level = kind == SETT_CHECK_PROXY_FENCE_SIDE ? SETT_CHECK_WARNING : SETT_CHECK_ERROR};
     sett__finding_site(&f, now->op, sett__role_of(&c->program->given->op[now->op]));
     sett__finding_site(&f, old->op, sett__role_of(&c->program->given->op[old->op]));
     sett__putf(&to, "%s %s ", sett__ops[c->program->given->op[now->op].code].text, verb_of(now));
@@ -146,7 +146,8 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
     } else if (kind == SETT_CHECK_ORDER) {
         sett__put(&to, atomics ? ": both are atomic, and the scope of one does not include the other thread" : ": atomics are between the two, which are relaxed and order nothing");
     } else {
-        sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : ", and nothing orders the two");
+        sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : kind == SETT_CHECK_PROXY_FENCE_SIDE ?
+            " by another proxy, and the only fence.proxy.async between the two is not one of that thread behind its access" : ", and nothing orders the two");
     }
     put_line(c, g->near, now, at, &to);
     put_line(c, g->near, old, at, &to);
@@ -154,7 +155,7 @@ static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const 
         sett__putf(&to, "\n  fix    %s at %s", what[weak->why], sett__where(c->program, weak->op, where, sizeof where));
     else if (kind == SETT_CHECK_ORDER)
         sett__put(&to, atomics ? "\n  fix    SETT_SCOPE_GPU on both" : "\n  fix    SETT_SEM_RELEASE behind the first and SETT_SEM_ACQUIRE before the second (sett_atomic_ordered)");
-    else if (kind == SETT_CHECK_PROXY_FENCE)
+    else if (kind == SETT_CHECK_PROXY_FENCE || kind == SETT_CHECK_PROXY_FENCE_SIDE)
         sett__put(&to, "\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) by the thread of the first, behind it");
     else
         put_fix(old, now, &to);
@@ -199,23 +200,25 @@ static bool before(void *with, const sett__stamp *old, const sett__stamp *now)
     return old->domain == now->domain && sett__covers(g->actor.n, g->actor.known, BEFORE, old->agent, old->each ? MANY_LANES : old->lane, old->epoch);
 }
 
-/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. */
-typedef struct order { bool before, fenced, stronger; sett__weak weak; } order;
-static order order_at(const sett__global *g, const sett__stamp *old, uintptr_t at)
+/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. now: NULL: any lane's. */
+typedef struct order { bool before, stronger; int fenced; sett__weak weak; } order;
+static order order_at(const sett__global *g, const sett__stamp *old, const sett__stamp *now, uintptr_t at)
 {
     const sett__actor *a = &g->actor;
-    const uint8_t lane = sett__stamp_lane(old, at);
+    const uint8_t lane = sett__stamp_lane(old, at), by = now ? sett__stamp_lane(now, at) : SETT__ALL_LANES;
+    const int of = a->n->clocks == CLOCKS ? 0 : GLOBAL;
     order is = {.weak = {.why = SETT__NOT_WEAK}};
-    bool fenced;
+    int fenced;
     if (old->domain == a->domain) {
-        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane;
-        is.before = sett__covers(a->n, a->known, BEFORE, old->agent, l, old->epoch);
-        is.fenced = sett__covers(a->n, a->known, FENCED, old->agent, l, old->epoch);
-        is.stronger = sett__covers(a->n, a->known, STRONGER, old->agent, l, old->epoch);
+        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane, self = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
+        const uint32_t mine = !now ? SOME_LANE : by == SETT__ALL_LANES ? MANY_LANES : by;
+        is.before = sett__knows(a->n, a->known, BEFORE, self, mine, old->agent, l, old->epoch);
+        is.fenced = sett__covers(a->n, a->known, FENCED + of, old->agent, l, old->epoch) + sett__covers(a->n, a->known, OWN_FENCE + of, old->agent, l, old->epoch);
+        is.stronger = sett__knows(a->n, a->known, STRONGER, self, mine, old->agent, l, old->epoch);
     }
     if (!is.before && g->words)
         is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, &is.weak);
-    is.fenced = (is.fenced && g->fences) || a->n->global_fences;
+    is.fenced = a->n->fences[1] ? is.fenced : 0;
     if (!is.before && !is.stronger && g->words)
         is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, &is.weak);
     return is;
@@ -250,9 +253,11 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
         return true;
     if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
         return true;
-    order is = order_at(g, old, at);
-    if (is.before)
-        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
+    order is = order_at(g, old, now, at);
+    const bool own = in_program_order(g, old, now, lo, hi, &at); /* of another proxy */
+    if (is.before || own)
+        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced > 1 ||
+            report(g, is.fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
     if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
         return true;
     if (!g->strict && g->of && old->op == now->op && !((old->how ^ SETT__WRITE) | (now->how ^ SETT__WRITE)) && stores_the_same(g, now, lo, hi))
@@ -416,7 +421,7 @@ static bool tell_map(sett__global *g, const sett__effect *e)
         return true;
     }
     const bool own = by && by->domain == g->actor.domain && by->agent == g->actor.agent && !(by->how & SETT__BY_ITSELF);
-    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, where).before) ? by : NULL);
+    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, NULL, where).before) ? by : NULL);
 }
 
 /* The copy reads the map somewhen until it has completed. */
@@ -504,11 +509,6 @@ sett__global *sett__global_make(const sett__core *c, const sett__program *p)
     if (!g)
         return NULL;
     ask_tape(p->given, &learns, &tells);
-    for (uint32_t v = 0; v < p->given->n_op; v++) {
-        const sett__op *o = &p->given->op[v];
-        const int kind = o->code == SETT__PROXY ? sett__attr(p->given->arg, o, SETT__AT_PROXY_KIND) : -1;
-        g->fences |= kind == 0 || kind == 2; /* sett__proxy_word: of both memories, or of this one */
-    }
     g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
     g->before = c->launch->check->before;
     g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);

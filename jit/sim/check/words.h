@@ -47,7 +47,7 @@ bool sett__words_used(const sett__words *);
 /* What a strong access wrote comes before what follows a read of it: has the actor, or who is ordered before it, read it since? */
 bool sett__words_observed(const sett__words *, const sett__actor *, const sett__stamp *old, uintptr_t at);
 /* Is the older access, of another cluster, ordered before what the actor does, by what clusters told each other? fenced: is a fence of the
- * async proxy on the way, too? weak: of STRONGEST, why not as it is written. */
-bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *);
+ * async proxy on the way, too (1), of who had the older access (2)? weak: of STRONGEST, why not as it is written. */
+bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, int *fenced, sett__weak *);
 
 #endif
