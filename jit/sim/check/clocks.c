@@ -177,7 +177,7 @@ bool sett__knows(const near *n, const clocks *k, int clock, uint32_t self, uint3
     const walker *x = &n->walker[self / n->per_block * n->warps + self % n->per_block];
     if (!sett__covers(n, k, clock, agent, old_lane, time))
         return false;
-    if (lane == old_lane || lane == SOME_LANE || old_lane >= MANY_LANES || role <= 0 || k->at[(size_t)clock * n->stride + agent] >= time)
+    if (lane == old_lane || old_lane >= MANY_LANES || role <= 0 || k->at[(size_t)clock * n->stride + agent] >= time)
         return true;
     uint32_t i = 0;
     for (int r = OF_CP_ASYNC; r <= OF_BULK_WRITE; r++) {
