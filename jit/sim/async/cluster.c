@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STUCK = 1 << 12, MOST_COUNTED = 1 << 22 }; /* times in a row that all give up; in loops that may count them */
+enum { MOST_STUCK = 1 << 12, MOST_COUNTED = 1 << 22, MOST_CHECKED = 1 << 16 }; /* times in a row that all give up; in loops that may count them */
 
 /* ---- its beginning and end --------------------------------------------------------------------------------- */
 /* Registers of a thread at its beginning: a multiple of 8 below 256, as setmaxnreg counts. */
@@ -231,7 +231,7 @@ static bool help(sett__core *c, sett__cluster *k, const look *l, sett__turn_end 
     if (l->memory || (l->tries && c->program->polls))
         return false;
     *end = SETT__FAULT;
-    if (l->tries && ++k->stuck < (c->program->counts ? MOST_COUNTED : MOST_STUCK))
+    if (l->tries && ++k->stuck < (!c->program->counts ? MOST_STUCK : c->launch->check ? MOST_CHECKED : MOST_COUNTED))
         return true;
     sett__stand_still(c);
     return false;
