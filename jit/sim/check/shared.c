@@ -47,35 +47,58 @@ static bool stores_the_same(const actor *x, const access *old, uint32_t lane, ui
     return same;
 }
 
+/* Are two atomics such for each other: of one width, and of scopes that include the other thread? (PTX: morally strong.) */
+static bool is_strong(const actor *x, const access *a, bool by_scope)
+{
+    const sett__tape *t = x->c->program->given;
+    if (x->how != SETT__UPDATE || a->how != SETT__UPDATE || x->proxy != a->proxy)
+        return false;
+    const sett__op *o[] = {&t->op[x->op], &t->op[a->op]};
+    if (sett__dtype_bytes((sett_dtype)o[0]->dtype) != sett__dtype_bytes((sett_dtype)o[1]->dtype))
+        return false;
+    for (int k = 0; k < 2 && by_scope && x->self / x->n->per_block != a->agent / x->n->per_block; k++)
+        if (sett__attr(t->arg, o[k], SETT__AT_ATOM_SCOPE) == SETT_SCOPE_CTA)
+            return false;
+    return true;
+}
+
 /* ---- rules: two accesses ----------------------------------------------------------------------------------------------- */
 /* Is the older access, by this lane, before what the actor's lane does? If not, it is told. What a thread did is before what it does,
  * and before what it begins; what it began is not. */
 static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
 {
     const access *a = sett__access_at(x->n, old);
-    const bool same = old_lane == lane ? lane != MANY_LANES : old_lane == SOME_LANE || lane == SOME_LANE;
-    const bool own = a->agent == x->self && same && (x->agent == x->self || old <= x->began);
+    const bool own = a->agent == x->self && old_lane == lane && lane != MANY_LANES && (x->agent == x->self || old <= x->began);
     if (a->op == SETT__NONE)
         return true;
-    if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
+    if (!own && !sett__knows(x->n, x->known, BEFORE, x->self, lane, a->agent, old_lane, old)) {
         if (!x->strict && stores_the_same(x, a, lane, at)) {
             x->same = true;
             return true;
         }
-        const bool order = sett__covers(x->n, x->known, STRONGER, a->agent, old_lane, old);
+        const bool order = is_strong(x, a, false) || sett__knows(x->n, x->known, STRONGER, x->self, lane, a->agent, old_lane, old);
         return sett__tell_conflict(x, order ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, old_lane, lane, at);
     }
-    if (x->proxy != SETT__ASYNC_PROXY || a->proxy == SETT__ASYNC_PROXY || sett__covers(x->n, x->known, OWN_FENCE, a->agent, old_lane, old))
+    if (x->proxy != SETT__ASYNC_PROXY || a->proxy == SETT__ASYNC_PROXY || (x->n->fences[0] && sett__covers(x->n, x->known, OWN_FENCE, a->agent, old_lane, old)))
         return true;
-    const bool fenced = sett__covers(x->n, x->known, FENCED, a->agent, old_lane, old);
+    const bool fenced = x->n->fences[0] && sett__covers(x->n, x->known, FENCED, a->agent, old_lane, old);
     return sett__tell_conflict(x, fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, old_lane, lane, at);
+}
+
+/* Which lane a cell is of. Of a row of a transposed matrix each fourth lane has two bytes, beginning with TURNED's. */
+static uint32_t lane_in(const actor *x, uint32_t lane, uint32_t at)
+{
+    if (lane < TURNED)
+        return lane;
+    return x->n->block[x->where->rank].cells->row[at >> ROW_LG].lg > 1 ? MANY_LANES : lane - TURNED + (at >> 1 & 7) * 4;
 }
 
 static bool ask(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
 {
-    const uint32_t lanes = old_lane << 8 | lane;
     if (old <= x->known->floor[x->proxy])
         return true;
+    old_lane = lane_in(x, old_lane, at), lane = lane_in(x, lane, at);
+    const uint32_t lanes = old_lane << 8 | lane;
     if (old == x->seen && lanes == x->seen_lane)
         return x->seen_fine;
     x->seen = old;
@@ -92,7 +115,7 @@ static bool ask_readers(actor *x, uint32_t read, uint32_t read_lane, uint32_t la
         const reader *r = read & SET ? &x->n->readers->of[read & ~SET] : NULL;
         const uint32_t time = r ? r->time : read, by = r ? r->lane : read_lane;
         const bool atomic = time && sett__access_at(x->n, time)->how == SETT__UPDATE;
-        if (time && (atomic ? atomics : others))
+        if (time && (atomic ? atomics || !is_strong(x, sett__access_at(x->n, time), true) : others))
             fine = ask(x, time, by, lane, at);
         if (!r || !fine)
             return fine;
@@ -115,7 +138,7 @@ static bool replaces(const actor *x, uint32_t old)
 
 static uint8_t both_lanes(uint8_t a, uint8_t b)
 {
-    return a == b ? a : a == SOME_LANE || b == SOME_LANE ? SOME_LANE : MANY_LANES;
+    return a == b ? a : MANY_LANES;
 }
 
 /* The cell's readers with the actor's lane among them; *lane: of the newest. */
@@ -194,13 +217,14 @@ static void put_lanes(uint8_t *to, const span *p, uint32_t at, uint32_t lg, uint
             to[k] = lane_of(p, at + (k << lg));
 }
 
-/* By one lane, or all of them at once. Neighbours are mostly alike: what became of the last cell becomes of the next. */
+/* By one lane, or all of them at once. Neighbours are mostly alike: what became of the last cell becomes of the next, where lane_in() is the same. */
 static bool read_alike(actor *x, struct cells *s, uint8_t lg, uint8_t lane, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
     struct alike *m = &x->alike;
     for (uint32_t k = 0; k < n; k++, i++, at += 1u << lg) {
-        if (s->write[i] != m->write || s->read[i] != m->read || s->write_lane[i] != m->write_lane || s->read_lane[i] != m->read_lane || lane != m->lane || !m->becomes) {
+        if (s->write[i] != m->write || s->read[i] != m->read || s->write_lane[i] != m->write_lane || s->read_lane[i] != m->read_lane || lane != m->lane || !m->becomes ||
+            (lg < 2 && (lane >= TURNED || m->write_lane >= TURNED))) {
             *m = (struct alike){.write = s->write[i], .read = s->read[i], .write_lane = s->write_lane[i], .read_lane = s->read_lane[i], .lane = lane, .new_lane = lane};
             if (m->write > floor)
                 ask(x, m->write, m->write_lane, lane, at);
@@ -245,6 +269,11 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
     return !x->n->full;
 }
 
+static bool are_alike(const struct cells *s, uint32_t a, uint32_t b)
+{
+    return s->write[a] == s->write[b] && s->read[a] == s->read[b] && s->write_lane[a] == s->write_lane[b] && s->read_lane[a] == s->read_lane[b];
+}
+
 static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
@@ -252,6 +281,8 @@ static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, 
     if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
+            if (k && !p->each && !(unknown[0] | unknown[1]) && are_alike(s, i + k - 1, i + k))
+                continue;
             x->same = false;
             if (s->write[i + k] > floor)
                 ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
@@ -327,7 +358,7 @@ static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
     return lanes;
 }
 
-/* ldmatrix and stmatrix: row r of a matrix is what lanes 4 r to 4 r + 3 hold. Of one that is transposed each lane has some of each row. */
+/* ldmatrix and stmatrix: row r of a matrix is what lanes 4 r to 4 r + 3 hold. Of one that is transposed lanes r / 2, r / 2 + 4 ... do. */
 static bool touch_rows(actor *x, struct cells *s, const sett__accesses *a)
 {
     enum { PIECE = 16, EACH = 4, ROWS = 8 };
@@ -335,7 +366,7 @@ static bool touch_rows(actor *x, struct cells *s, const sett__accesses *a)
     bool fine = true;
     for (uint32_t m = a->lanes; m && fine; m &= m - 1) {
         const uint32_t l = (uint32_t)__builtin_ctz(m), from = (uint32_t)a->at[l];
-        fine = touch(x, s, &(span){.from = from, .to = from + PIECE, .each = turned ? 0 : EACH, .lane = turned ? SOME_LANE : l % ROWS * EACH});
+        fine = touch(x, s, &(span){.from = from, .to = from + PIECE, .each = turned ? 0 : EACH, .lane = turned ? TURNED + l % ROWS / 2 : l % ROWS * EACH});
     }
     return fine;
 }
@@ -379,14 +410,20 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
 
 /* ---- what goes on by itself ------------------------------------------------------------------------------------------------------ */
 /* What a descriptor names must lie there as it says. */
-static bool lies_so(actor *x, const sett__effect *e, uint32_t write)
+static void lies_so(actor *x, const struct cells *s, const sett__effect *e)
 {
-    const access *a = sett__access_at(x->n, write);
-    if (a->bits == e->bits)
-        x->boxed_so = write;
-    if (!write || !e->boxed || !a->boxed || (e->at >> 7 & e->bits) == (e->at >> 7 & a->bits))
-        return true;
-    return sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, e->at);
+    enum { PATTERN = 128 };
+    for (uint32_t at = e->at; e->boxed && at < e->at + e->bytes; at = (at | (PATTERN - 1)) + 1) {
+        const row *r = &s->row[at >> ROW_LG];
+        const uint32_t write = r->at ? s->write[r->at + ((at & (ROW - 1)) >> r->lg)] : 0;
+        const access *a = sett__access_at(x->n, write);
+        if (a->bits == e->bits)
+            x->boxed_so = write;
+        if (write && a->boxed && ((at >> 7 & e->bits) != (at >> 7 & a->bits))) {
+            sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, at);
+            return;
+        }
+    }
 }
 
 static bool actor_of(sett__core *c, near *n, const sett__effect *e, actor *x)
@@ -422,11 +459,8 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
     const bool again = c->event && n->last_event == c->event && n->last_time == n->time && x->how == e->how && x->where == e->of;
     if (!again && !actor_of(c, n, e, x))
         return sett__no_memory(c, e->warp, e->op);
-    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at) {
-        const uint32_t write = s->write[cell_at(s, e->at)];
-        if (write != x->boxed_so)
-            lies_so(x, e, write);
-    }
+    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at && (e->bytes > 16 || s->write[cell_at(s, e->at)] != x->boxed_so))
+        lies_so(x, s, e);
     return touch(x, s, &(span){.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = x->lane}) || (n->full && sett__no_memory(c, e->warp, e->op));
 }
 

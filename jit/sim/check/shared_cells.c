@@ -81,7 +81,7 @@ static bool refine(struct cells *s, row *r, uint8_t lg)
     return true;
 }
 
-bool sett__make_row(struct cells *s, row *r, uint32_t edges)
+bool sett__cut_row(struct cells *s, row *r, uint32_t edges)
 {
     uint8_t lg = UNIT_LG;
     while (lg && edges & ((1u << lg) - 1))
@@ -92,7 +92,6 @@ bool sett__make_row(struct cells *s, row *r, uint32_t edges)
 /* ---- what is remembered ---------------------------------------------------------------------------------------------- */
 static void mark(const near *n, bool *chunk, uint32_t time)
 {
-    enum { CHUNK = 256 };
     if (time && time / CHUNK < n->n_chunk)
         chunk[time / CHUNK] = true;
 }
