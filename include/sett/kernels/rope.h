@@ -75,13 +75,13 @@ typedef struct sett_rope_table_options {
     double factor; /* must be given but for the default scaling */
     double low, high;            /* low_freq_factor, high_freq_factor of llama3: 1, 4 */
     double beta_fast, beta_slow; /* of yarn: 32, 1 */
-    double attention_factor;     /* of yarn, what cosines and sines are multiplied by: by mscale and mscale_all,
-                                  * if one is not 0, g(mscale) / g(mscale_all), else g(1), where g(m) is
+    double attention_factor;     /* of yarn, what cosines and sines are multiplied by: where mscale or
+                                  * mscale_all is not 0, g(mscale) / g(mscale_all), else g(1); g(m) is
                                   * 0.1 m ln(factor) + 1 */
     double mscale, mscale_all;   /* DeepSeek's mscale and mscale_all_dim */
 } sett_rope_table_options;
-/* Fills in (positions,rotary) floats on the host, computed in double and rounded once. SETT_E_ARGUMENT, by the
- * option's name: it cannot be. */
+/* Fills in (positions,rotary) floats on the host, computed in double and rounded once. SETT_E_ARGUMENT, by
+ * the option's name: it cannot be. */
 SETT_API sett_status sett_rope_table(const sett_rope_table_options *, float *table, sett_error *or_null);
 
 #ifdef __cplusplus
