@@ -71,8 +71,8 @@ told() {
     name=$1 kind=$2
     shift 2
     SETT_CHECK=1 "$@" >"$d/$name.ran" 2>"$d/$name.told"
-    sed -i '/^sett: [0-9]/d' "$d/$name.told"
     SETT_CHECK=1 "$@" --twin >"$d/$name.right" 2>&1 || { echo "$page: $name, mended, does not run:"; cat "$d/$name.right"; status=1; }
+    sed -i '/^sett: [0-9]/d' "$d/$name.told" "$d/$name.right"
     case $kind in
         narrow | sectors | bank-conflict) ;;
         *) no_costs "$d/$name.told" && no_costs "$d/$name.right" ;;

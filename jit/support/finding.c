@@ -64,10 +64,11 @@ static uint32_t hash_site(const sett_check_site *s)
     return h;
 }
 
-/* A pair has no order: who came first is chance. One line alone is a pair with itself. */
+/* A pair has no order: who came first is chance. One line alone is a pair with itself: where its memory was made does not matter to what
+ * outlives it. */
 static const sett_check_site *other_site(const sett_finding *f)
 {
-    return &f->site[f->n_site > 1];
+    return &f->site[f->n_site > 1 && !(f->kind == SETT_CHECK_LIFETIME && f->site[1].role == SETT_CHECK_ROLE_ALLOC)];
 }
 
 static uint32_t hash_of(const sett_finding *f)
@@ -171,6 +172,16 @@ uint64_t sett__findings_lost(void)
     uint64_t n = lost;
     pthread_mutex_unlock(&lock);
     return n;
+}
+
+bool sett__finding_at(sett_check_kind kind, const sett_check_site *at)
+{
+    pthread_mutex_lock(&lock);
+    const sett__kept *k = first;
+    while (k && !(k->is.kind == kind && k->is.n_site && same_site(k->is.site, at)))
+        k = k->next;
+    pthread_mutex_unlock(&lock);
+    return k;
 }
 
 const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes)

@@ -28,6 +28,7 @@ typedef struct sett__listener {
 } sett__listener;
 /* Adds a finding, unless its level is not looked for or the source suppresses it, and tells a new one. True: it counts. */
 bool sett__finding_tell(const sett__listener *, const sett_finding *);
+bool sett__finding_at(sett_check_kind, const sett_check_site *); /* is there one of this kind, whose first site it is? */
 void sett__findings_say_rest(const sett__listener *); /* those that were to come later */
 void sett__findings_sum(const sett__listener *); /* a line that counts this process's findings, if there are new ones */
 

@@ -56,7 +56,7 @@ typedef struct walker { /* a warp */
     uint32_t fenced, fenced_at; /* 1 + its last fence of the async proxy, and when; 0: none */
     uint32_t tells, products, products_committed;
     /* Rings: of what the counts say. */
-    struct { uint32_t time, op, round; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
+    struct { uint32_t time, op, round, lanes; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
 } walker;
