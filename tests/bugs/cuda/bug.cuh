@@ -2,7 +2,7 @@
 /* What each CUDA C++ text of this folder needs and none is about: instructions that CUDA C++ has no name for, each by the name that PTX
  * gives it, and on the host buffers of small whole numbers and a comparison.
  *
- *     nvcc -std=c++17 -arch=sm_90a NAME.cu -o bug && nvcc -std=c++17 -arch=sm_90a -DTWIN NAME.cu -o twin
+ *     nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a NAME.cu -o bug          # -DTWIN: the right program
  *
  * The exit code is 0: it ran and the numbers are right; 1: they are wrong; 3: a launch failed; 4: the machine lacks something. */
 #ifndef BUG_CUH
