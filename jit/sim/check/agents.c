@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { CHUNK = 256 }; /* accesses that are remembered, or forgotten, together */
-
 bool sett__no_memory(sett__core *c, const sett__warp *w, uint32_t op)
 {
     return sett__fault_as(c, SETT_E_MEMORY, w, 0, op, "out of memory for the checker");
@@ -57,15 +55,6 @@ static void count_agents(near *n, const sett__program *p)
     }
     n->agents = n->per_block * n->blocks;
     n->stride = (n->agents + 3) & ~3u;
-}
-
-void sett__agent_is(const near *n, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index)
-{
-    *rank = agent / n->per_block;
-    *role = ROLES - 1;
-    while (n->first[*role] < 0 || agent % n->per_block < (uint32_t)n->first[*role])
-        --*role;
-    *index = agent % n->per_block - (uint32_t)n->first[*role];
 }
 
 /* ---- accesses by time ---------------------------------------------------------------------------------------------- */
@@ -121,13 +110,6 @@ uint32_t sett__access_new(near *n, const access *a)
     return n->time;
 }
 
-access *sett__access_at(const near *n, uint32_t time)
-{
-    static access gone = {.op = SETT__NONE};
-    access *chunk = time / CHUNK < n->n_chunk ? n->chunk[time / CHUNK] : NULL;
-    return chunk ? &chunk[time % CHUNK] : &gone;
-}
-
 /* ---- loops ---------------------------------------------------------------------------------------------------------- */
 /* The FOR around each operation, by the code. */
 static bool find_loops(near *n, const sett__program *p)
@@ -144,15 +126,6 @@ static bool find_loops(near *n, const sett__program *p)
             open[depth++] = k + 1;
     }
     return true;
-}
-
-uint32_t sett__round_of(const near *n, const sett__core *c, const sett__warp *w, uint32_t op, int lane)
-{
-    if (op >= c->program->given->n_op || !n->loop[op])
-        return 0;
-    const sett__insn *i = &c->program->code[n->loop[op] - 1];
-    const long long lo = sett__int_at(w, i, i->count.lo, lane), step = sett__int_at(w, i, i->count.step, lane), at = sett__int_at(w, i, i->d, lane);
-    return step > 0 && at >= lo && (at - lo) / step < INT32_MAX ? (uint32_t)((at - lo) / step + 1) : 0;
 }
 
 /* ---- a cluster ------------------------------------------------------------------------------------------------------ */

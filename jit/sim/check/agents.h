@@ -19,7 +19,7 @@ enum {
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS, TOLD = 16, CHUNK = 256 }; /* CHUNK: accesses that are remembered, or forgotten, together */
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -51,10 +51,12 @@ typedef struct walker { /* a warp */
     clocks *met[SETT__GROUP + 1]; /* of the first of a group: what each of them knew at the last product, and what all of them did */
     clocks **told_to;             /* the last arrival: where, when it was done, of which lanes */
     uint32_t told_at, told_lanes;
-    uint32_t more_lanes, meets, waited; /* waited: 1 + the operation by which it learned last; 0: none */
+    uint32_t more_lanes, meets, waited, waited_lanes, waited_mbar; /* waited: 1 + the operation by which these lanes learned last; 0: none. waited_mbar: where, by its number */
+    uint32_t waits[ROLES];    /* the same, of what goes on by itself */
+    uint32_t fenced, fenced_at; /* 1 + its last fence of the async proxy, and when; 0: none */
     uint32_t tells, products, products_committed;
     /* Rings: of what the counts say. */
-    struct { uint32_t time, op; } told[8]; /* when it told others of what it had done, and by which operation: the last times */
+    struct { uint32_t time, op, round; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
 } walker;
@@ -179,7 +181,7 @@ clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane);
 bool sett__clocks_own(near *, clocks **); /* nobody else has it from now on; false: out of memory */
 clocks *sett__product_known(near *, product *); /* NULL: out of memory */
 
-/* ---- agents.c: clusters, and who is who ------------------------------------------------------------------------------ */
+/* ---- agents.c, who.c: clusters, and who is who ----------------------------------------------------------------------  */
 near *sett__near(sett__core *); /* of c->cta; NULL: out of memory */
 bool sett__near_begin(sett__core *); /* of a cluster */
 void sett__near_free(near *);
@@ -223,6 +225,5 @@ bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the c
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
 /* Nothing orders what happens behind the init of mbarrier `id` of a block; or a copy begins, and no fence shows it. */
 bool sett__tell_init(sett__core *, near *, const sett__sync *, const sett__cta *of, uint32_t id, const mbar *);
-void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);
 
 #endif

@@ -228,7 +228,7 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
 static bool acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op, void (*learn)(const near *, clocks *, const clocks *))
 {
     walker *x = sett__walker(n, c, w);
-    x->waited = op + 1;
+    x->waited = op + 1, x->waited_lanes = lanes;
     if (!from)
         return true;
     if (lanes != w->live || x->more) {
