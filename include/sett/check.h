@@ -102,8 +102,8 @@ typedef void (*sett_finding_fn)(void *user, const sett_finding *);
 typedef enum sett_check_proof { SETT_PROVED_NOTHING, SETT_PROVED_ORDERS, SETT_PROVED_DATA } sett_check_proof;
 
 /* Hands each finding of this process so far to a function, in the order in which they came, without those
- * that are suppressed; .count is how often each came until now. NULL: nobody gets them. Returns how many there
- * are. The function calls nothing of sett: launches of other threads wait until it has returned. */
+ * that are suppressed; .count is how often each came until now. NULL: nobody gets them. Returns how many
+ * there are. The function calls nothing of sett: launches of other threads wait until it has returned. */
 SETT_API int sett_findings(sett_finding_fn or_null, void *user);
 
 /* "proxy-fence"; "warning"; "read". NULL: none of them. Static storage. */
