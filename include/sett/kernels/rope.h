@@ -20,7 +20,7 @@ extern "C" {
  *   QO (M,H,d):(LQO0,LQO1,1), of .out: it may be Q itself, as KO may be K
  *   KO (M,HK,d):(LKO0,LKO1,1), of .kv, without .page
  *   KC (P,HK,page,d):(LKC0,LKC1,LKC2,1), VC likewise, of .kv, with .page: K and V as sett_attention and
- *            sett_attention_decode take them, by .page, and, with .latent KC alone, as sett_attention_mla does
+ *            sett_attention_decode take them by .page; with .latent KC alone, as sett_attention_mla takes it
  *   SLOTS (M), Int64, with .page: where in the cache a token goes: page s / .page, key s % .page there, as
  *            vLLM's slot_mapping. Less than 0: K and V of this token go nowhere
  *   QSCALES (H):(LQSCALES0), where .out is of 8 bits, KSCALES (HK):(LKSCALES0) and VSCALES (HK):(LVSCALES0),
@@ -62,7 +62,7 @@ typedef enum sett_rope_scaling {
     SETT_ROPE_DEFAULT, /* angle i of position p is p base^(-2 i / rotary) */
     SETT_ROPE_LINEAR,  /* 1 / factor of that */
     SETT_ROPE_LLAMA3,  /* slow angles are divided by factor, those between gradually (LLaMA-3.1) */
-    SETT_ROPE_YARN     /* likewise, between beta_fast and beta_slow turns; all is multiplied by a number too */
+    SETT_ROPE_YARN     /* likewise, by beta_fast and beta_slow; cosines and sines are multiplied too */
 } sett_rope_scaling;
 /* A number that is 0 becomes the usual one, which stands behind it. */
 typedef struct sett_rope_table_options {
