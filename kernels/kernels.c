@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
-    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__quantise, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
+    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__quantise, &sett__rope, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
     &sett__gemm_few_rows, &sett__gemm_mixed,
     &sett__attention, &sett__attention_decode, &sett__attention_mla};
 enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 256 /* bytes */ };
@@ -258,7 +258,7 @@ sett_status sett__said_by(const char *function, sett_status s, sett_error *err)
 
 static bool is_type(const char *param)
 {
-    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c") || !strcmp(param, "out");
+    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c") || !strcmp(param, "out") || !strcmp(param, "kv");
 }
 
 static const char *word_of(const char *param, int value)

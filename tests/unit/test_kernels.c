@@ -624,7 +624,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 19);
+    ck_assert_int_eq(n, 20);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST
@@ -661,7 +661,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
-    tcase_add_loop_test(t, extreme_options, 0, 19);
+    tcase_add_loop_test(t, extreme_options, 0, 20);
     tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
     tcase_add_test(t, a_miss_names_its_options);

@@ -36,15 +36,22 @@ static bool count_mbarriers(near *n, const sett__program *p)
 /* Agents of a block: of each role as many as the tape can have. */
 static void count_agents(near *n, const sett__program *p)
 {
+    enum { OF_ANY = 1, OF_SHARED = 2, OF_GLOBAL = 4 }; /* sett__proxy_word, as bits */
     bool has[ROLES] = {[OF_WARP] = true}, named = false;
     const sett__tape *t = p->given;
+    uint32_t fences = 0;
     for (uint32_t v = 0; v < t->n_op; v++) {
         const uint8_t code = t->op[v].code;
         has[OF_CP_ASYNC] |= code == SETT__CPASYNC;
         has[OF_BULK_READ] |= code == SETT__BULKSTORE || code == SETT__BULKREDUCE || code == SETT__TMASTORE || code == SETT__TMAREDUCE;
         has[OF_WGMMA] |= code == SETT__WGMMA;
         named |= code == SETT__BARARRIVE;
+        if (code == SETT__PROXY)
+            fences |= 1u << sett__attr(t->arg, &t->op[v], SETT__AT_PROXY_KIND);
     }
+    n->fences[0] = fences & (OF_ANY | OF_SHARED);
+    n->fences[1] = fences & (OF_ANY | OF_GLOBAL);
+    n->clocks = n->fences[0] && n->fences[1] && fences & (OF_SHARED | OF_GLOBAL) ? MOST_CLOCKS : CLOCKS;
     has[OF_BULK_WRITE] = has[OF_BULK_READ];
     has[OF_MBARRIER] = n->n_mbar > 0;
     n->phases = n->n_mbar + (named ? SETT__BARRIERS : 0);
@@ -55,6 +62,7 @@ static void count_agents(near *n, const sett__program *p)
     }
     n->agents = n->per_block * n->blocks;
     n->stride = (n->agents + 3) & ~3u;
+    n->part = (size_t)n->clocks * n->stride;
 }
 
 /* ---- accesses by time ---------------------------------------------------------------------------------------------- */

@@ -133,7 +133,7 @@ static bool mbar_complete(near *n, const sett__sync *s)
     if (!m->coming[0] && !(m->coming[0] = sett__clocks_new(n, NULL)))
         return false;
     const uint32_t a = sett__agent(n, OF_MBARRIER, s->of->rank, n->mbar_number[s->id]), time = f->time[s->of->rank];
-    for (int clock = 0; clock < CLOCKS; clock++) {
+    for (int clock = 0; clock < n->clocks; clock++) {
         uint32_t *base = &sett__base(n, m->coming[0], clock)[a];
         *base = *base > time ? *base : time;
     }
@@ -200,7 +200,7 @@ static bool group_done(near *n, sett__core *c, const sett__sync *s, uint32_t rol
         for (uint32_t l = m & (m - 1); l; l &= l - 1)
             same |= done_until(n, x, __builtin_ctz(l), s->n) == until ? l & -l : 0;
         for (int which = 0; which < 2; which++)
-            for (int clock = BEFORE; clock < CLOCKS; clock++) {
+            for (int clock = BEFORE; clock < n->clocks; clock++) {
                 clocks *k = which ? w->more : w->known;
                 if (!k || !until)
                     continue;
@@ -236,7 +236,7 @@ static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
     for (uint32_t w = first; w < first + SETT__GROUP && products; w++) {
         const uint32_t a = sett__agent(n, OF_WGMMA, c->cta->rank, w), time = n->walker[c->cta->rank * n->warps + w].product[(products - 1) % PRODUCTS];
         for (int which = 0; which < 2; which++)
-            for (int clock = BEFORE; clock < CLOCKS; clock++) {
+            for (int clock = BEFORE; clock < n->clocks; clock++) {
                 clocks *k = which ? x->more : x->known;
                 uint32_t *base = k ? &sett__base(n, k, clock)[a] : NULL;
                 if (base && *base < time)
@@ -385,7 +385,7 @@ static void note_tell(const near *n, const sett__core *c, const sett__sync *s)
 
 bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
 {
-    enum { ASYNC, SHARED, GLOBAL }; /* sett__proxy_word */
+    enum { ASYNC, SHARED }; /* sett__proxy_word */
     bool fine = true;
     if (s->what == SETT__LANES_SYNC || s->what == SETT__BARRIER_ARRIVE || s->what == SETT__CLUSTER_ARRIVE || (s->what == SETT__MBAR_ARRIVE && !s->event))
         note_tell(n, c, s);
@@ -416,12 +416,11 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
     case SETT__CLUSTER_MET: fine = cluster_met(n); break;
     case SETT__CLUSTER_WAITED: fine = sett__acquire(n, c, s->warp, s->lanes, n->met, s->op); break;
     case SETT__PROXY_FENCED:
-        n->global_fences |= s->n == GLOBAL;
         if (s->n <= SHARED && s->warp) {
             walker *x = sett__walker(n, c, s->warp);
             x->fenced = s->op + 1, x->fenced_at = n->time;
         }
-        fine = s->n > SHARED || (sett__fence_async(n, c, s->warp, s->lanes) && mbars_shown(n, c, s));
+        fine = sett__fence_async(n, c, s) && (s->n > SHARED || mbars_shown(n, c, s));
         break;
     case SETT__MBAR_FENCED: fine = mbars_shown(n, c, s); break;
     case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;

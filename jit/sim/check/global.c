@@ -20,7 +20,7 @@ struct sett__global {
     sett__map_acquire *acquires;
     struct { const sett__warp *w; uint32_t op; int lane; uintptr_t at; } map; /* by which a copy is about to begin; at 0: none */
     uint32_t early, last_early; /* clusters that let the next launch begin before they waited themselves: how many, and the last */
-    bool strict, fences;   /* fences: the kernel has one of the async proxy that is of global memory */
+    bool strict;
 };
 
 /* ---- what the tape has ----------------------------------------------------------------------------------------------- */
@@ -114,23 +114,25 @@ static bool before(void *with, const sett__stamp *old, const sett__stamp *now)
     return old->domain == now->domain && sett__covers(g->actor.n, g->actor.known, BEFORE, old->agent, old->each ? MANY_LANES : old->lane, old->epoch);
 }
 
-/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. */
-typedef struct order { bool before, fenced, stronger; sett__weak weak[SETT__SIDES]; } order;
-static order order_at(const sett__global *g, const sett__stamp *old, uintptr_t at)
+/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. now: NULL: any lane's. */
+typedef struct order { bool before, stronger; int fenced; sett__weak weak[SETT__SIDES]; } order;
+static order order_at(const sett__global *g, const sett__stamp *old, const sett__stamp *now, uintptr_t at)
 {
     const sett__actor *a = &g->actor;
-    const uint8_t lane = sett__stamp_lane(old, at);
+    const uint8_t lane = sett__stamp_lane(old, at), by = now ? sett__stamp_lane(now, at) : SETT__ALL_LANES;
+    const int of = a->n->clocks == CLOCKS ? 0 : GLOBAL;
     order is = {.before = false};
-    bool fenced;
+    int fenced;
     if (old->domain == a->domain) {
-        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane;
-        is.before = sett__covers(a->n, a->known, BEFORE, old->agent, l, old->epoch);
-        is.fenced = sett__covers(a->n, a->known, FENCED, old->agent, l, old->epoch);
-        is.stronger = sett__covers(a->n, a->known, STRONGER, old->agent, l, old->epoch);
+        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane, self = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
+        const uint32_t mine = !now ? l : by != SETT__ALL_LANES ? by : a->lanes & (a->lanes - 1) ? MANY_LANES : (uint32_t)__builtin_ctz(a->lanes);
+        is.before = sett__knows(a->n, a->known, BEFORE, self, mine, old->agent, l, old->epoch);
+        is.fenced = sett__covers(a->n, a->known, FENCED + of, old->agent, l, old->epoch) + sett__covers(a->n, a->known, OWN_FENCE + of, old->agent, l, old->epoch);
+        is.stronger = sett__knows(a->n, a->known, STRONGER, self, mine, old->agent, l, old->epoch);
     }
     if (!is.before && g->words)
         is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, is.weak);
-    is.fenced = (is.fenced && g->fences) || a->n->global_fences;
+    is.fenced = a->n->fences[1] ? is.fenced : 0;
     if (!is.before && !is.stronger && g->words)
         is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, is.weak);
     return is;
@@ -163,7 +165,7 @@ static uint32_t of_one_lane(const sett__stamp *s, uintptr_t p)
 
 static bool is_fine(const order *is, const sett__stamp *old, const sett__stamp *now)
 {
-    return is->before && (old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is->fenced);
+    return is->before && (old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is->fenced > 1);
 }
 
 /* A lane that has learned knows what its neighbours need not know: each lane of either is asked, from *at on, up to the first that is not
@@ -172,7 +174,7 @@ static order order_of(sett__global *g, const sett__stamp *old, const sett__stamp
 {
     const sett__actor *a = &g->actor;
     const uint32_t lanes = a->lanes;
-    order is = order_at(g, old, *at);
+    order is = order_at(g, old, now, *at);
     const bool all = old->domain == a->domain && sett__covers_all(a->n, a->known, BEFORE, old->agent, old->epoch) && (old->proxy == now->proxy || old->each == 0);
     uintptr_t next;
     for (uintptr_t p = *at; p < hi && !all && is_fine(&is, old, now); p = next) {
@@ -184,7 +186,7 @@ static order order_of(sett__global *g, const sett__stamp *old, const sett__stamp
         *at = p;
         for (uint32_t m = lane == SETT__ALL_LANES ? lanes : 1u << lane; m && is_fine(&is, old, now); m &= m - 1) {
             g->actor.lanes = m & -m;
-            is = order_at(g, old, p);
+            is = order_at(g, old, now, p);
         }
     }
     g->actor.lanes = lanes;
@@ -199,11 +201,13 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
     uintptr_t at;
     if (now->proxy == SETT__TENSORMAP_PROXY) /* maps.c */
         return true;
-    if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
+    const bool own = in_program_order(g, old, now, lo, hi, &at);
+    if ((strong && scopes_meet(old, now)) || (own && old->proxy == now->proxy))
         return true;
     order is = order_of(g, old, now, &at, hi);
-    if (is.before)
-        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
+    if (is.before || own)
+        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced > 1 ||
+            report(g, is.fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
     if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
         return true;
     if (!g->strict && g->of && old->op == now->op && !((old->how ^ SETT__WRITE) | (now->how ^ SETT__WRITE)) && stores_the_same(g, now, lo, hi))
@@ -369,7 +373,7 @@ static bool tell_map(sett__global *g, const sett__effect *e)
         return true;
     }
     const bool own = by && by->domain == g->actor.domain && by->agent == g->actor.agent && !(by->how & SETT__BY_ITSELF);
-    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, where).before) ? by : NULL);
+    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, NULL, where).before) ? by : NULL);
 }
 
 /* The copy reads the map somewhen until it has completed. */
@@ -437,7 +441,9 @@ bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync
     if (!g->words)
         return true;
     if (s->what == SETT__CLUSTER_BEGINS)
-        sett__words_ended(g->words, (uint32_t)c->cta->number + 1);
+        sett__words_begin(g->words, n->blocks);
+    if (s->what == SETT__BLOCK_ENDS)
+        sett__words_left(g->words, (uint32_t)s->of->number + 1, n->blocks);
     if (s->what != SETT__MEMORY_FENCED)
         return true;
     const uint8_t scope = (uint8_t)sett__attr(t->arg, &t->op[s->op], SETT__AT_FENCE_SCOPE);
@@ -457,11 +463,6 @@ sett__global *sett__global_make(const sett__core *c, const sett__program *p)
     if (!g)
         return NULL;
     ask_tape(p->given, &learns, &tells);
-    for (uint32_t v = 0; v < p->given->n_op; v++) {
-        const sett__op *o = &p->given->op[v];
-        const int kind = o->code == SETT__PROXY ? sett__attr(p->given->arg, o, SETT__AT_PROXY_KIND) : -1;
-        g->fences |= kind == 0 || kind == 2; /* sett__proxy_word: of both memories, or of this one */
-    }
     g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
     g->before = c->launch->check->before;
     g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);

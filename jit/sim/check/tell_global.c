@@ -70,6 +70,11 @@ static void put_weak(const sett__actor *a, const sett__weak *weak, sett__sink *t
         }
 }
 
+static bool is_of_proxies(uint8_t kind)
+{
+    return kind == SETT_CHECK_PROXY_FENCE || kind == SETT_CHECK_PROXY_FENCE_SIDE;
+}
+
 static void put_end(const sett__actor *a, const sett__words *words, uint8_t kind, const sett__stamp *old, const sett__stamp *now, uintptr_t at, sett__sink *to, sett__finding *f)
 {
     const sett__party was = party_of(old, at);
@@ -77,7 +82,7 @@ static void put_end(const sett__actor *a, const sett__words *words, uint8_t kind
     sett__knower k;
     is.later = true;
     const uint8_t old_lane = sett__stamp_lane(old, at), lane = sett__stamp_lane(now, at);
-    if (kind != SETT_CHECK_PROXY_FENCE && old->domain == now->domain) {
+    if (!is_of_proxies(kind) && old->domain == now->domain) {
         const uint32_t self = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
         const actor x = {.n = a->n, .c = a->c, .w = a->w, .known = a->known, .agent = now->agent, .self = self, .lanes = a->lanes, .op = now->op, .time = 0, .began = now->epoch, .how = is.how};
         const access was_one = {.op = old->op, .lanes = was.lanes, .agent = old->agent, .how = was.how};
@@ -92,7 +97,7 @@ static void put_end(const sett__actor *a, const sett__words *words, uint8_t kind
     } else if (kind == SETT_CHECK_RACE && words && sett__words_missed(words, a, old, &k.op)) {
         put_missed(a, k.op, &was, &is, to);
         sett__finding_site(f, k.op, sett__role_of(&a->c->program->given->op[k.op]));
-    } else if (kind == SETT_CHECK_PROXY_FENCE) {
+    } else if (is_of_proxies(kind)) {
         sett__put(to, "\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) by the thread of ");
         sett__put_the(a->c, a->n, &was, &is, to);
         sett__put(to, ", behind it");
@@ -112,7 +117,7 @@ bool sett__tell_global(const sett__actor *a, const sett__words *words, uint8_t k
     if (kind == SETT_CHECK_ORDER && weak && !atomics && words && old->domain != now->domain && sett__words_knower(words, a, old, sett__stamp_lane(old, at), &k.agent, &k.lanes, &k.op))
         kind = SETT_CHECK_RACE, weak = NULL; /* somebody acquires it as it should */
     const bool is_weak = weak && (weak[SETT__RELEASED].why || weak[SETT__ACQUIRED].why);
-    sett__finding f = {.kind = kind, .level = SETT_CHECK_ERROR};
+    sett__finding f = {.kind = kind, .level = kind == SETT_CHECK_PROXY_FENCE_SIDE ? SETT_CHECK_WARNING : SETT_CHECK_ERROR};
     sett__finding_site(&f, now->op, sett__role_of(&t->op[now->op]));
     sett__finding_site(&f, old->op, sett__role_of(&t->op[old->op]));
     sett__putf(&to, "%s %s ", sett__code_text(c, now->op), verb_of(now));
@@ -125,7 +130,8 @@ bool sett__tell_global(const sett__actor *a, const sett__words *words, uint8_t k
     else if (kind == SETT_CHECK_ORDER)
         sett__put(&to, atomics ? ": both are atomic, and the scope of one does not include the other thread" : ": atomics are between the two, which are relaxed and order nothing");
     else
-        sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : ", and nothing orders the two");
+        sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" :
+            kind == SETT_CHECK_PROXY_FENCE_SIDE ? " by another proxy, and the only fence.proxy.async between the two is not one of that thread behind its access" : ", and nothing orders the two");
     if (kind != SETT_CHECK_ORDER) {
         put_end(a, words, kind, old, now, at, &to, &f);
     } else {
