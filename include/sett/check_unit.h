@@ -53,7 +53,7 @@ static inline sett_check_options sett_ck_options(sett_ck_told *told, int wanted)
         ck_assert_msg(!sett_ck_t.errors, "%s", sett_ck_t.text); \
         ck_assert_msg(!sett_ck_s, "%s", sett_ck_e.text); \
     } while (0)
-/* sett_ck_assert_finds(kernel, SETT_CHECK_RACE, arguments...): a finding of this kind is told, of any level. */
+/* sett_ck_assert_finds(kernel, SETT_CHECK_RACE, arguments...): a finding of this kind is told. */
 #define sett_ck_assert_finds(kernel, kind, ...) \
     do { \
         sett_ck_told sett_ck_t; \
