@@ -11,7 +11,7 @@
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
     &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
     &sett__gemm_few_rows, &sett__gemm_mixed,
-    &sett__attention, &sett__attention_decode, &sett__attention_mla};
+    &sett__attention, &sett__attention_decode, &sett__attention_mla, &sett__argmax, &sett__sampling};
 enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 256 /* bytes */ };
 
 const sett_family *sett_kernels_family(int index)

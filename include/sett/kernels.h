@@ -41,6 +41,7 @@
 #include <sett/kernels/gemm_mixed.h>  /* gemm_mixed */
 #include <sett/kernels/product.h>     /* a product at any M, of several kernels */
 #include <sett/kernels/attention.h>   /* attention, attention_decode, attention_mla */
+#include <sett/kernels/sampling.h>    /* argmax, sampling */
 
 #ifdef __cplusplus
 extern "C" {
