@@ -21,7 +21,7 @@ void sett_argmax(sett_build *b, const void *user)
     sett_val *M = sett_sym(b, "M");
     sett_tensor *X = sett_param(b, "X", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
     sett_tensor *token = sett_param(b, "token", SETT_I32, sett_make_layout(b, T1(M)));
-    const sett__logits w = sett__logits_begin(b, &o.tuning, X, M, o.cols, 1, o.no_pdl);
+    const sett__logits w = sett__logits_begin(b, &o.tuning, X, M, o.cols, 1, 3, o.no_pdl);
     const sett__largest most = sett__logits_largest(&w, logits, &w);
     sett_if (b, sett_and(sett_eq(w.warp, 0), sett_eq(w.lane, 0)))
         sett_set(token, most.col, w.row);

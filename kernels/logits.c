@@ -40,7 +40,7 @@ void sett__logits_settle(sett_logits_tuning *tune, choice *c, sett_dtype t, int 
     sett__whole_warps(c, tune->threads);
 }
 
-sett__logits sett__logits_begin(sett_build *b, const sett_logits_tuning *tune, sett_tensor *X, sett_val *M, int cols, int sums, int no_pdl)
+sett__logits sett__logits_begin(sett_build *b, const sett_logits_tuning *tune, sett_tensor *X, sett_val *M, int cols, int sums, int together, int no_pdl)
 {
     const sett_dtype t = sett_tensor_dtype(X);
     const int vec = sett__vec(t);
@@ -49,6 +49,8 @@ sett__logits sett__logits_begin(sett_build *b, const sett_logits_tuning *tune, s
     w.steps = (longest(t, cols) + once - 1) / once;
     sett_grid(b, sett_mul(M, tune->blocks));
     sett_block(b, tune->threads);
+    if (tune->threads <= QUICK && together > 1)
+        sett_min_blocks(b, together);
     if (tune->blocks > 1)
         sett_cluster(b, tune->blocks);
     if (tune->blocks > 1)
@@ -146,14 +148,22 @@ static sett_val *back(sett_val *ordered)
     return sett_bitcast(sett_xor(bits, sett_or(sett_not(sett_shr(bits, 31)), INT32_MIN)), SETT_F32);
 }
 
+/* Of the element that stands at this place of a thread's part of a step. */
+static sett_val *column_of(const sett__logits *w, sett_arg step, sett_val *place)
+{
+    sett_val *first = sett_sub(sett_mul(sett_add(sett_mul(w->warp, w->steps), step), WARP * w->vec * w->rest), w->skip);
+    sett_val *access = sett_add(sett_mul(sett_floordiv(place, w->vec), WARP * w->vec), sett_mod(place, w->vec));
+    return sett_add(first, sett_add(sett_mul(w->lane, w->vec), access));
+}
+
 sett__largest sett__logits_largest(const sett__logits *w, sett_val *(*of)(const void *, sett_arg step), const void *user)
 {
     sett_build *b = w->b;
     sett_tensor *most = sett_var(b, SETT_F32, -INFINITY), *col = sett_var(b, SETT_I32, INT32_MAX);
     sett_for (b, step, 0, w->steps, 1, .unroll_full = w->steps == 1) {
         sett_val *v = of(user, SETT_A(step)), *m = sett_reduce(v, SETT_MAX, -INFINITY);
-        sett_val *at = sett__logits_columns(w, SETT_A(step), SETT__ALL_OF_A_STEP, NULL);
-        sett_val *first = sett_reduce(sett_where(sett_eq(v, m), at, INT32_MAX), SETT_MIN, INT32_MAX);
+        sett_val *place = sett_reshape(sett_coord_value(sett_identity_tensor(b, T1(w->vec * w->rest)), 0), T1(T(w->vec, w->rest))); /* constants: columns would take registers */
+        sett_val *first = column_of(w, SETT_A(step), sett_reduce(sett_where(sett_eq(v, m), place, w->vec * w->rest), SETT_MIN, w->vec * w->rest));
         sett_val *more = sett_gt(m, sett_at(most, 0));
         sett_set(col, sett_where(more, first, sett_at(col, 0)), 0);
         sett_set(most, sett_where(more, m, sett_at(most, 0)), 0);

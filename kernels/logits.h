@@ -21,8 +21,8 @@ typedef struct sett__logits {
 } sett__logits;
 
 void sett__logits_settle(sett_logits_tuning *, choice *, sett_dtype, int cols, int reserved);
-/* Grid and block, and where a row lies. X is (M,cols). */
-sett__logits sett__logits_begin(sett_build *, const sett_logits_tuning *, sett_tensor *X, sett_val *M, int cols, int sums, int no_pdl);
+/* Grid and block, and where a row lies. X is (M,cols). together: so many blocks shall run on a multiprocessor at once, if they are of 512 threads. */
+sett__logits sett__logits_begin(sett_build *, const sett_logits_tuning *, sett_tensor *X, sett_val *M, int cols, int sums, int together, int no_pdl);
 
 /* A step's part of a tensor along the row, whose element 0 is column 0 of X: that of one access of a thread, `vec` elements, or of all of them. */
 enum { SETT__ALL_OF_A_STEP = -1 };

@@ -118,12 +118,18 @@ static sett_val *parts(sett_val *weight)
     return sett_to(sett_mul(weight, (double)(1ull << BITS)), SETT_U64);
 }
 
+/* The same, 0 of those that are less than a bound. */
+static sett_val *at_least(const work *w, sett_val *weight, sett_val *least)
+{
+    return sett_where(sett_ge(weight, least), parts(weight), sett_const(w->b, SETT_U64, 0));
+}
+
 typedef struct measured {
     sett_val *count, *sum, *before; /* before: the sum of the warps before */
     sett_val *own;                  /* the warp's */
 } measured;
 
-/* How many weights are at least each of n numbers, and what they come to; sums: without these, .sum and .before are NULL. */
+/* How many weights are at least each of n numbers, which do not fall, and what they come to; sums: without these, .sum and .before are NULL. */
 static void measure(const work *w, int n, sett_val *const *least, bool sums, measured *to)
 {
     sett_build *b = w->b;
@@ -134,9 +140,11 @@ static void measure(const work *w, int n, sett_val *const *least, bool sums, mea
     sett_for (b, step, 0, w->row.steps, 1, .unroll_full = w->row.steps == 1) {
         sett_val *weight = weights(w, SETT_A(step));
         for (int j = 0; j < w->row.rest; j++) { /* an access at a time: integers of all of them have no room */
-            sett_val *some = of_access(w, weight, j), *part = sums ? parts(some) : NULL;
+            sett_val *some = of_access(w, weight, j), *part = NULL;
             for (int i = 0; i < n; i++) {
                 sett_val *in = sett_ge(some, least[i]);
+                if (sums && !i) /* by the least of the numbers, so that the integers are of this round: those of all rounds would take all registers */
+                    part = parts(sett_where(in, some, 0.0));
                 sett_set(count[i], sett_add(sett_at(count[i], 0), sett_reduce(sett_to(in, SETT_I32), SETT_ADD, 0)), 0);
                 if (sums)
                     sett_set(sum[i], sett_add(sett_at(sum[i], 0), sett_reduce(sett_where(in, part, zero), SETT_ADD, 0)), 0);
@@ -258,16 +266,17 @@ static void find_in_step(const work *w, sett_val *least, sett_arg step, sett_ten
 {
     const sett__logits *r = &w->row;
     sett_build *b = w->b;
-    sett_val *weight = weights(w, step), *zero = sett_const(b, SETT_U64, 0), *own = zero, *its = sett_full(b, SETT_U64, T1(r->vec), 0), *base = sett_const(b, SETT_I32, 0);
+    sett_val *weight = weights(w, step), *zero = sett_const(b, SETT_U64, 0), *own = zero, *its = sett_full(b, SETT_F32, T1(r->vec), 0.0), *base = sett_const(b, SETT_I32, 0);
     for (int j = 0; j < r->rest; j++) {
-        sett_val *some = of_access(w, weight, j), *part = sett_where(sett_ge(some, least), parts(some), zero), *lane_has = sett_reduce(part, SETT_ADD, 0);
+        sett_val *some = of_access(w, weight, j), *lane_has = sett_reduce(at_least(w, some, least), SETT_ADD, 0);
         sett_val *all = sett_warp_reduce(lane_has, SETT_ADD, 32), *rest = sett_at(left, 0);
         sett_val *open = sett_eq(sett_at(found, 0), 0), *here = sett_and(open, sett_lt(rest, all));
-        own = sett_where(here, lane_has, own), its = sett_where(here, part, its), base = sett_where(here, j * 32 * r->vec, base);
+        own = sett_where(here, lane_has, own), its = sett_where(here, some, its), base = sett_where(here, j * 32 * r->vec, base);
         sett_set(left, sett_where(sett_and(open, sett_not(here)), sett_sub(rest, all), rest), 0);
         sett_set(found, sett_or(sett_at(found, 0), sett_to(here, SETT_I32)), 0);
     }
     sett_val *with = up_to(w, own), *rest = sett_at(left, 0), *before = sett_sub(with, own), *sum = before, *past = sett_const(b, SETT_I32, 0);
+    its = at_least(w, its, least);
     for (int i = 0; i + 1 < r->vec; i++) {
         sum = sett_add(sum, sett_element(its, i));
         past = sett_add(past, sett_to(sett_le(sum, rest), SETT_I32));
@@ -304,7 +313,7 @@ void sett_sampling(sett_build *b, const void *user)
     work w = {.o = &o, .b = b};
     for (int i = 0; i < PARAMS; i++)
         w.of[i] = param(b, &o, i, M);
-    w.row = sett__logits_begin(b, &o.tuning, X, M, o.cols, o.top_p ? 2 * PIVOTS : o.top_k ? PIVOTS : 2, o.no_pdl);
+    w.row = sett__logits_begin(b, &o.tuning, X, M, o.cols, o.top_p ? 2 * PIVOTS : o.top_k ? PIVOTS : 2, o.top_p || o.penalties ? 1 : 2, o.no_pdl);
     for (int i = 0; i < PARAMS; i++)
         if (w.of[i] && i != COUNTS && i != PROMPT && i != ALLOWED && i != TOKEN)
             w.number[i] = sett_at(w.of[i], w.row.row);

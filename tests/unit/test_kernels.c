@@ -625,7 +625,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 18);
+    ck_assert_int_eq(n, 20);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From logits to tokens: the largest of each row, or one drawn at random. <sett/kernels.h> says what all ready
- * kernels have in common; docs/sampling.md has examples and figures. */
+/* From logits to tokens: the largest of each row, or one drawn at random. <sett/kernels.h> says what all
+ * ready kernels have in common; docs/sampling.md has figures. */
 #ifndef SETT_KERNELS_SAMPLING_H
 #define SETT_KERNELS_SAMPLING_H
 #include <sett/warm.h>
@@ -34,11 +34,11 @@ SETT_API extern const sett_family sett_argmax_family;
 /* token[m] is drawn from softmax(X[m] / temperature[m]), or from what the options leave of it. Arguments, an
  * element a row where nothing else is said, in this order:
  *   always       X (M,cols)
- *   .penalties   counts (M,cols) of Int32: how often each token has come. With 2 also prompt (M,ceil(cols/32))
- *                of Uint32: bit c % 32 of word c / 32, which tokens the prompt has. Then repetition, presence,
- *                frequency, of Float32. x of a token that has come, or is in the prompt, becomes x times
- *                1/repetition where it is above 0, else x times repetition; then frequency times the count is
- *                subtracted, and presence where the count is above 0
+ *   .penalties   counts (M,cols) of Int32: how often each token has come. With 2 also prompt
+ *                (M,ceil(cols/32)) of Uint32: bit c % 32 of word c / 32, which tokens the prompt has. Then
+ *                repetition, presence, frequency, of Float32. x of a token that has come, or is in the
+ *                prompt, becomes x times 1/repetition where it is above 0, else x times repetition; then
+ *                frequency times the count is subtracted, and presence where the count is above 0
  *   .allowed     allowed (M,ceil(cols/32)) of Uint32, bits as of prompt: a token whose bit is 0 is not drawn
  *   always       temperature of Float32, seed and offset of Uint64
  *   .top_k       top_k of Int32: the k likeliest are left; below 1: all
@@ -47,15 +47,15 @@ SETT_API extern const sett_family sett_argmax_family;
  *   .min_p       min_p of Float32: those are left that are at least min_p times as likely as the likeliest;
  *                it comes before top_k
  *   always       token (M) of Int32
- * A temperature below 10^-5, or NaN, gives sett_argmax's token of what penalties and .allowed leave; so does a
- * row without a number above -infinity.
+ * A temperature below 10^-5, or NaN, gives sett_argmax's token of what penalties and .allowed leave; so does
+ * a row without a number above -infinity.
  *
  * Bits: the weight of a token is exp((x - largest) / temperature) in Float32, by steps that are the same on
  * every engine and GPU, cut to a multiple of 2^-40; sums are of integers, so that no order matters. A row's
- * random number is 64 bits of Philox4x32-10 with the key `seed` and the counter `offset`: the first word is the
- * lower half. The token is the first whose weight and all before it in its row come to more than this part of
- * the whole. So the same logits, seed and offset give the same token on the CPU engine and on any GPU, beside
- * any other rows and with any .tuning. Tokens of equal weight are all left, or none.
+ * random number is 64 bits of Philox4x32-10 with the key `seed` and the counter `offset`: the first word is
+ * the lower half. The token is the first whose weight and all before it in its row come to more than this
+ * part of the whole. So the same logits, seed and offset give the same token on the CPU engine and on any
+ * GPU, beside any other rows and with any .tuning. Tokens of equal weight are all left, or none.
  * No offset should be used twice with one seed: add 1 for each token.
  * dtype, of X: f16, bf16, f32. */
 typedef struct sett_sampling_options {
