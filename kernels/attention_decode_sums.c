@@ -132,9 +132,9 @@ static part nothing(sett_build *b, const decode_parts *x)
     return (part){sett_full(b, SETT_F32, T(WIDE, runs_of(x)), 0.0), sett_const(b, SETT_F32, -INFINITY), sett_const(b, SETT_F32, 0.0)};
 }
 
-/* Slots whose parts become one: n, `step` apart, of which `fold` are folded one by one, 1 to DECODE_FOLD. */
+/* Slots whose parts become one: n, `step` apart, of which `fold` are folded one by one, 1 to DECODE_FOLD. second: as of a place. */
 typedef struct run {
-    sett_val *slot, *n, *step, *fold;
+    sett_val *slot, *n, *step, *fold, *second;
 } run;
 
 /* Those that are folded from number k on, if they are there. */
@@ -199,12 +199,15 @@ static place place_of(sett_build *b, const decode_parts *x, sett_val *i)
     return (place){sett_floordiv(i, threads), sett_mul(sett_mod(i, threads), WIDE), sett_make_layout(b, T(WIDE, runs_of(x)), T(1, threads * WIDE)), NULL};
 }
 
-/* Slots whose last part has come. */
+/* Slots whose last part has come. What becomes of them goes to the first one's sums, which the same thread has read, and to its second numbers,
+ * as other threads of the row still read those of the part. */
 static void gather(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, const run *r, sett_val *whole)
 {
     sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
-        const place at = place_of(b, x, i);
+        place at = place_of(b, x, i);
+        at.second = r->second;
         const part p = of_run(b, x, &at, r);
+        at.second = sett_const(b, SETT_I32, 1);
         store(b, x, w, r->slot, whole, &at, &p);
     }
 }
@@ -222,7 +225,7 @@ void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_wor
     sett_val *is_folded = sett_ne(w->folded, 1), *one = sett_const(b, SETT_I32, 1);
     sett_val *most = sett_where(is_folded, DECODE_TOGETHER / DECODE_FOLD, sett_const(b, SETT_I32, DECODE_TOGETHER)), *groups = sett_floordiv(sett_sub(sett_add(w->units, most), 1), most);
     sett_val *first = sett_sub(w->slot, w->unit), *before = sett_mul(sett_floordiv(w->unit, most), most), *half = sett_floordiv(sett_sub(x->counters, 2), 2);
-    const run some = {sett_add(first, before), sett_min(sett_sub(w->units, before), most), one, sett_where(is_folded, one, DECODE_FOLD)}, all = {first, groups, most, one};
+    const run some = {sett_add(first, before), sett_min(sett_sub(w->units, before), most), one, sett_where(is_folded, one, DECODE_FOLD), NULL}, all = {first, groups, most, one, one};
     sett_if (b, comes_last(b, x, crew, some.slot, some.n)) {
         gather(b, x, w, crew, &some, sett_eq(groups, 1));
         sett_if (b, sett_gt(groups, 1))

@@ -180,6 +180,8 @@ sett_tiled_mma *sett__wgmma_product(sett_build *, const sett_gemm_wgmma_options 
 sett_tensor *sett__wgmma_sums(const wgmma_parts *, const wgmma_group *);
 /* What a warp group has of a tile is converted and stored. */
 void sett__wgmma_store(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *);
+/* Which of its sums are of boxes that were loaded. */
+sums_inside sett__wgmma_inside(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *);
 /* R of a tile that the warp group will store goes to where it will store it, while the main loop goes on. */
 void sett__wgmma_request_residual(sett_build *, const wgmma_parts *, const wgmma_group *, const wgmma_place *);
 /* What one thread does, which loads, and what a warp group does, which multiplies. */

@@ -193,16 +193,19 @@ static sett_val *slot_of(sett_build *b, const wgmma_parts *t, sett_val *worker, 
 
 /* Of a tile that several workers compute: a later one leaves its sums, the first adds them to its own. True, of the kernel: it is to be
  * stored. */
-static sett_val *meet(sett_build *b, const wgmma_parts *t, sett_tensor *acc, sett_val *group, const sett_work_tile *w, sett_arg range)
+static sett_val *meet(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const sett_work_tile *w, sett_arg range)
 {
     sett_val *from = sett_value(b, sett_get(range, 0)), *to = sett_value(b, sett_get(range, 1)), *thread = sett_mod(sett_thread_idx(b, 0), GROUP);
     sett_if (b, sett_or(sett_gt(from, 0), sett_lt(to, t->ktiles))) {
-        sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(group, 1));
+        sett_arg who = sett_tile_workers(w), barrier = SETT_A(sett_add(g->number, 1));
         sett_val *me = sett_value(b, sett_get(who, 0)), *last = sett_value(b, sett_get(who, 1)), *step = sett_value(b, sett_get(who, 2));
-        sett_if (b, sett_gt(from, 0))
-            sett__leave_sums(b, &t->stream, acc, slot_of(b, t, me, group), barrier, thread);
+        sett_if (b, sett_gt(from, 0)) {
+            const wgmma_place at = sett__wgmma_place(b, t, w);
+            const sums_inside inside = sett__wgmma_inside(b, t, g, &at);
+            sett__leave_sums(b, &t->stream, g->acc, &inside, slot_of(b, t, me, g->number), barrier, thread);
+        }
         sett_else (b)
-            sett__take_sums(b, &t->stream, acc, slot_of(b, t, sett_add(me, step), group), sett_mul(step, cluster_of(t->o) * groups_of(t->o)),
+            sett__take_sums(b, &t->stream, g->acc, slot_of(b, t, sett_add(me, step), g->number), sett_mul(step, cluster_of(t->o) * groups_of(t->o)),
                 sett_floordiv(sett_sub(last, me), step), barrier, thread);
     }
     return sett_eq(from, 0);
@@ -275,7 +278,7 @@ void sett__wgmma_consume(sett_build *b, const wgmma_parts *t, sett_val *group)
         if (turn)
             sett_order_arrive(turn);
         if (o->stream_k)
-            sett_if (b, meet(b, t, g.acc, group, w, range))
+            sett_if (b, meet(b, t, &g, w, range))
                 store(b, t, &g, w);
         else
             store(b, t, &g, w);

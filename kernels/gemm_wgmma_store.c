@@ -176,6 +176,24 @@ static sett_val *column_of(sett_build *b, const wgmma_parts *t, const wgmma_plac
     return sett_value(b, sett_add(sett_mul(sett_get(p->at, 1), columns(t->o) / ROWS), x->number));
 }
 
+/* Upright a thread has one box of A and 64 columns of C at a time, else 64 columns and, of each box, a sum for two of its rows. */
+sums_inside sett__wgmma_inside(sett_build *b, const wgmma_parts *t, const wgmma_group *g, const wgmma_place *p)
+{
+    const sett_gemm_wgmma_options *o = t->o;
+    const int box = box_of_a(o), boxes = upright(o) ? 1 : o->tuning.bm / box, mine = blocks_of_group(o);
+    sums_inside x = {.each = (upright(o) ? ROWS : box) / 2};
+    sett_val *row = sett_mul(sett_value(b, sett_get(p->at, 0)), o->tuning.bm);
+    if (upright(o)) /* its warp's 16 rows */
+        row = sett_add(row, sett_add(sett_mul(g->number, ROWS), sett_mul(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), GROUP / WARP), ROWS / (GROUP / WARP))));
+    for (int i = 0; i < mine * halves_of(o); i++) {
+        const block y = block_of(b, t, g, i % mine);
+        sett_val *column = sett_lt(sett_mul(column_of(b, t, p, &y), ROWS), t->N);
+        for (int j = 0; j < boxes; j++)
+            x.is[i * boxes + j] = sett_and(column, sett_lt(sett_add(row, j * box), p->rows));
+    }
+    return x;
+}
+
 static sett_val *is_first_warp(sett_build *b)
 {
     return sett_eq(sett_mod(sett_make_warp_uniform(sett_warp_idx(b)), GROUP / WARP), 0);

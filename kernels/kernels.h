@@ -40,14 +40,15 @@ typedef struct kernel {
     size_t (*workspace)(const void *settled); /* bytes; NULL: it has none */
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
-    sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__gemm_few_rows, sett__gemm_mixed, sett__attention, sett__attention_decode, sett__attention_mla, sett__argmax, sett__sampling;
+    sett__transpose, sett__quantise, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__gemm_few_rows, sett__gemm_mixed, sett__attention, sett__attention_decode, sett__attention_mla;
+extern const kernel sett__argmax, sett__sampling;
 
 /* Former names of options, of all families: a row is of those that have the present one. */
 enum { SETT__N_RENAMED = 4 };
 extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
 
 /* Names of options' values, of all families likewise. */
-enum { SETT__N_WORDS = 26 };
+enum { SETT__N_WORDS = 30 };
 extern const sett_family_word sett__words[SETT__N_WORDS];
 
 /* A member of .tuning, which manifests know by its own name alone. */

@@ -19,11 +19,13 @@ static sett_tensor *place_of(sett_build *b, const stream_k *s, sett_val *slot, s
     return sett_composition(sett_domain_offset(s->sums, T1(first)), sett_make_layout(b, T(WIDE, s->values / WIDE), T(1, WIDE * s->threads)));
 }
 
-void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, sett_val *slot, sett_arg barrier, sett_val *thread)
+void sett__leave_sums(sett_build *b, const stream_k *s, sett_tensor *acc, const sums_inside *inside, sett_val *slot, sett_arg barrier, sett_val *thread)
 {
     sett_tensor *to = place_of(b, s, slot, thread), *from = sett_composition(acc, sett_make_layout(b, T(WIDE, s->values / WIDE)));
-    for (int i = 0; i < s->values / WIDE; i++)
-        sett_store(sett_slice(to, ALL, i), sett_load(sett_slice(from, ALL, i)));
+    for (int i = 0; i < s->values; i += inside->each)
+        sett_if (b, inside->is[i / inside->each])
+            for (int j = i / WIDE; j < (i + inside->each) / WIDE; j++)
+                sett_store(sett_slice(to, ALL, j), sett_load(sett_slice(from, ALL, j)));
     sett_barrier(b, barrier, s->threads); /* all have, before one says so */
     sett_if (b, sett_eq(thread, 0))
         sett_atomic_ordered(s->left, SETT_ATOMIC_EXCH, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, slot);

@@ -34,7 +34,7 @@
 
 #include <sett/kernels/rows.h>        /* softmax, rms_norm, layer_norm, silu_mul, row_reduce */
 #include <sett/kernels/elementwise.h> /* elementwise, axpy, vector_reduce, transpose */
-#include <sett/kernels/quantise.h>    /* dequantise */
+#include <sett/kernels/quantise.h>    /* quantised rows; quantise, dequantise */
 #include <sett/kernels/embedding.h>   /* embedding_grad */
 #include <sett/kernels/gemm.h>        /* gemm_wgmma, epilogues */
 #include <sett/kernels/gemm_mma.h>    /* gemm_mma */

@@ -34,6 +34,9 @@ static const char *next_site(const char *at, char *file, size_t size, int *line)
         const size_t len = strcspn(at, " \n");
         const char *colon = memchr(at, ':', len), *word = at;
         at += len;
+        const char *name = colon ? memchr(word, '@', (size_t)(colon - word)) : NULL;
+        if (name)
+            word = name + 1; /* smem@gemm.c:12 */
         const long n = colon && colon > word && colon[1] >= '1' && colon[1] <= '9' ? strtol(colon + 1, NULL, 10) : 0;
         if (n < 1 || n > INT32_MAX || !memchr(word, '.', (size_t)(colon - word)) || (size_t)(colon - word) >= size)
             continue;
@@ -43,6 +46,13 @@ static const char *next_site(const char *at, char *file, size_t size, int *line)
         return at;
     }
     return NULL;
+}
+
+/* Memory is named by the last part of its file's path: mostly the file of the first site. */
+static bool is_end_of(const char *path, const char *file)
+{
+    const size_t n = strlen(path), m = strlen(file);
+    return n > m && path[n - m - 1] == '/' && !strcmp(path + n - m, file);
 }
 
 void sett__refusal_told(sett_engine *e, const char *name, bool cpu, sett_status s, const sett_error *err)
@@ -55,6 +65,8 @@ void sett__refusal_told(sett_engine *e, const char *name, bool cpu, sett_status 
         return;
     while (f.n_site < SETT_CHECK_SITES && (at = next_site(at, file[f.n_site], sizeof *file, &line))) {
         bool there = false;
+        if (f.n_site && is_end_of(f.site[0].file, file[f.n_site]))
+            memcpy(file[f.n_site], file[0], sizeof *file);
         for (int i = 0; i < f.n_site; i++)
             there |= f.site[i].line == line && !strcmp(f.site[i].file, file[f.n_site]);
         if (!there)

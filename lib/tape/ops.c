@@ -3,7 +3,7 @@
 #include "ops.h"
 
 const sett__op_info sett__ops[SETT__N_CODES] = {
-#define OP(name, text, cls, attributes, types, flags, sm, ptx) {text, types, SETT__C_##cls, SETT__LIST_##attributes, flags, sm, ptx},
+#define OP(name, text, cls, attributes, types, flags, sm, ptx) {text, text ":", types, SETT__C_##cls, SETT__LIST_##attributes, flags, sm, ptx},
 #include "ops.def"
 };
 

@@ -117,7 +117,7 @@ uint32_t sett__form_result(int code);                                           
 const char *sett__form_words(uint32_t kinds, char *buf, size_t size);             /* for people */
 #define SETT__HAS_TEXT(op) (sett__ops[(op)->code].cls == SETT__C_PRINTF || sett__ops[(op)->code].cls == SETT__C_INLINE) /* imm: its place in tape->string */
 typedef struct sett__op_info {
-    const char *text, *types;
+    const char *text, *colon, *types; /* colon: the text with one behind it, which a fault begins with */
     uint8_t cls, list; /* list: in sett__attrs, behind which its attributes stand */
     uint16_t flags;
     uint8_t min_sm, min_ptx;

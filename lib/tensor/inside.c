@@ -48,6 +48,7 @@ void sett__test_inside(const sett__ctx *c, const struct sett__fixed *f, const se
         sett_val *in = sett_binary_at(c->site, c->func, SETT_AND, sett_arg_v(low), sett_arg_v(high));
         if (pred)
             in = sett_binary_at(c->site, c->func, SETT_OR, sett_arg_v(in), sett_arg_v(sett_unary_at(c->site, c->func, SETT_NOT, (sett_val *)(uintptr_t)pred)));
+        in->used = true; /* where it holds always, too: nobody asked for it (value/asked.c) */
         const sett_val *holds = sett__materialise(c->site, in), *coord = sett__materialise(c->site, f->at);
         if (b->error.status || holds->head.poison || coord->head.poison || (sett__val_const(holds, &bits) && bits))
             continue;

@@ -303,7 +303,7 @@ static void chains(sett_build *b, const void *user)
     sett_block(b, WORKERS);
     sett_val *t = sett_thread_idx(b, 0);
     sett_set(D, sett_atomic_exch(C, sett_to(sett_add(t, 1), d), 0), t, 0);
-    sett_tensor *old = sett_var(b, d, sett_at(C, 1)), *left = sett_var(b, SETT_I32, 1);
+    sett_tensor *old = sett_var(b, d, sett_to(sett_const(b, SETT_I32, 0), d)), *left = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(left, 0), 0)) {
         sett_val *was = sett_at(old, 0), *seen = sett_atomic_cas_ordered(C, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, was, sett_to(sett_add(was, 1), d), 1);
         sett_set(old, seen, 0);
@@ -353,7 +353,7 @@ static void wide_chains(sett_build *b, const void *user)
     sett_block(b, WORKERS);
     sett_val *t = sett_thread_idx(b, 0), *step = wide(b, sett_const(b, SETT_U64, 1), sett_const(b, SETT_I64, -1));
     sett_set(D, sett_atomic_exch(C, wide(b, sett_add(t, 1), t), 0), t);
-    sett_tensor *old = sett_var(b, SETT_U128, sett_at(C, 1)), *left = sett_var(b, SETT_I32, 1);
+    sett_tensor *old = sett_var(b, SETT_U128, wide(b, sett_const(b, SETT_U64, 0), sett_const(b, SETT_U64, 0))), *left = sett_var(b, SETT_I32, 1);
     sett_while (b, sett_ne(sett_at(left, 0), 0)) {
         sett_val *was = sett_at(old, 0), *seen = sett_atomic_cas(C, was, sett_add(was, step), 1);
         sett_set(old, seen, 0);

@@ -114,14 +114,17 @@ PRODUCTS = {
         ({"bm": 64, "bn": 128, "stages": 3, "clusters": 1, "ping_pong": 1}, (200, 264, 400)),
         ({"bm": 64, "bn": 128, "stages": 3, "clusters": 1, "ping_pong": 1, "cluster": 2}, (260, 264, 300)),
         ({"bm": 64, "bn": 128, "stages": 3, "clusters": 2, "stream_k": 1}, (120, 264, 1100)),
-        ({"bm": 64, "bn": 128, "stages": 2, "clusters": 2, "residual": 1}, (150, 264, 300)))],
+        ({"bm": 64, "bn": 128, "stages": 2, "clusters": 2, "residual": 1}, (150, 264, 300)),
+        ({"bm": 64, "bn": 128, "stages": 2, "clusters": 1, "residual": 1, "grouped": 1}, ((70, 0, 100), 264, 200)),
+        ({"bm": 64, "bn": 128, "stages": 3, "clusters": 1, "ping_pong": 1, "quantise": 2, "c": "f8E4M3FN"}, (200, 272, 200)))],
     "mma": [("gemm_mma", o, shape) for o, shape in (
         ({"bm": 64, "bn": 64, "bk": 32, "stages": 3, "warps": 4}, (100, 88, 330)),
         ({"bm": 32, "bn": 64, "stages": 2, "warps": 2, "align": 2, "align_c": 2}, (70, 65, 301)),
         ({"bm": 64, "bn": 32, "stages": 4, "warps": 4, "residual": 1}, (70, 64, 700)),
         ({"bm": 64, "bn": 64, "stages": 3, "warps": 4, "dtype": "f32"}, (128, 128, 300)))],  # by multiply-adds
     "promote": [("gemm_wgmma", {"dtype": "f8E4M3FN", "c": "f16", "promote": 1, "stages": 2, "clusters": 1, **o}, shape) for o, shape in (
-        ({"bm": 64, "bn": 128}, (100, 136, 700)), ({"bm": 64, "bn": 256}, (100, 264, 900)), ({"bm": 128, "bn": 128}, (130, 136, 700)), ({"bm": 64, "bn": 64}, (70, 72, 900)))],
+        ({"bm": 64, "bn": 128}, (100, 136, 700)), ({"bm": 64, "bn": 256}, (100, 264, 900)), ({"bm": 128, "bn": 128}, (130, 136, 700)), ({"bm": 64, "bn": 64}, (70, 72, 900)),
+        ({"bm": 64, "bn": 64, "stages": 12, "block_scales": 1, "c": "f32"}, (70, 72, 3400)))],  # three stages of scales, and no other ring holds the producer back
     "few": [("gemm_few_rows", {"rows": 8, "threads": 128, "split": 4}, (7, 100, 1500)), ("gemm_few_rows", {"rows": 4, "rows_per_warp": 8, "split": 2}, (3, 70, 900))],
 }
 F8 = {"f8E4M3FN": np.array([0x00, 0x38, 0x40, 0xC0, 0xB8], "u1")}  # 0 1 2 -2 -1
@@ -130,24 +133,57 @@ DRAWS = {"wgmma": (3, 5, 6, 8, 17, 18), "mma": range(20, 57, 4), "promote": (12,
 MIXED = [(9, 192, 512), (70, 200, 640), (150, 136, 384)]
 
 
+def integers(t, rows, k):
+    """-2 to 2, whose rows begin at multiples of 16 bytes: as a launch takes them, and as Float32."""
+    x = rng.integers(-2, 3, (*rows, k))
+    room = np.zeros((*rows, -(-k // 16) * 16), "u1" if t in F8 else "f4" if t == "f32" else "f2")[..., :k]
+    room[...] = F8[t][x] if t in F8 else x
+    return sett.view(room, t) if t in F8 else room, x.astype("f4")
+
+
+def powers(*shape):
+    return 2.0 ** rng.integers(-1, 2, shape).astype("f4")
+
+
+def by_columns(x):
+    """The same numbers, of which those of a column lie together."""
+    room = np.zeros((x.shape[1], -(-x.shape[0] // 4) * 4), "f4")
+    room[:, : len(x)] = x.T
+    return room[:, : len(x)].T
+
+
+def product(name, options, m, n, k):
+    """m of groups of rows: their rows."""
+    o = {"dtype": "f16", **options}
+    o.setdefault("c", o["dtype"])
+    groups = m if isinstance(m, tuple) else (m,)
+    ends, parts = np.cumsum((0, *groups)).astype("i4"), (len(groups),) if o.get("grouped") else ()
+    m, blocks = ends[-1], -(-k // 128)
+    (a, fa), (b, fb) = (integers(o["dtype"], rows, k) for rows in ((m,), (*parts, n)))
+    got = np.zeros((m, n), "u1" if o["c"] in F8 else "f4" if o["c"] == "f32" else "f2")
+    given = {"A": a, "B": np.moveaxis(b, 0, 2) if parts else b, "C": sett.view(got, o["c"]) if o["c"] in F8 else got, "OFFSETS": ends}
+    if o.get("block_scales"):
+        sa, given["SB"] = powers(m, blocks), powers(-(-n // 128), blocks)
+        given["SA"] = by_columns(sa)
+        fa, fb = fa * sa.repeat(128, 1)[:, :k], fb * given["SB"].repeat(128, 0)[:n].repeat(128, 1)[:, :k]
+    want = np.concatenate([fa[i:j] @ of.T for i, j, of in zip(ends, ends[1:], fb if parts else [fb])])
+    if o.get("residual"):
+        given["R"] = rng.integers(-9, 9, (m, n)).astype("f2")
+        want = want + given["R"]
+    if o.get("stream_k"):  # four workers share six tiles
+        given.update(partial=np.zeros(1 << 18, "f4"), left=np.zeros(64, "u4"), workers=4, streamed=6)
+    if o.get("quantise"):
+        given["SD"] = by_columns(np.zeros((m, -(-n // 128))))
+    kernel = engine.compile(getattr(sett.kernels, name), target="cpu", **o)
+    kernel(*(given[p.name] for p in kernel.params))
+    if o.get("quantise"):  # the largest of 128 columns becomes 448
+        got, want = given["SD"], abs(np.pad(want, ((0, 0), (0, -n % 128)))).reshape(m, -1, 128).max(2) / 448
+    near(f"{name} {options}", got, want)
+
+
 def products(kind):
-    for name, options, (m, n, k) in PRODUCTS.get(kind, ()):
-        step = 8 if options.get("align", 16) == 16 else 1
-        t = options.get("dtype", "f16")
-        stored = "f4" if t == "f32" else "f2"
-        step = 16 if t in F8 else step
-        a, b = (rng.integers(-2, 3, (rows, -(-k // step) * step)).astype(stored)[:, :k] for rows in (m, n))
-        want, got, more = a.astype("f4") @ b.astype("f4").T, np.zeros((m, n), stored), []
-        if t in F8:
-            a, b = (sett.view(np.pad(F8[t][x.astype("i4")], ((0, 0), (0, -k % step)))[:, :k], t) for x in (a, b))
-        rest = []
-        if options.get("residual"):
-            more = [rng.integers(-9, 9, (m, n)).astype("f2")]
-            want = want + more[0]
-        if options.get("stream_k"):  # four workers share six tiles
-            rest = [np.zeros(1 << 18, "f4"), np.zeros(64, "u4"), 4, 6]
-        engine.compile(getattr(sett.kernels, name), target="cpu", **{"dtype": t, "c": t, **options})(a, b, *more, got, *rest)
-        near(f"{name} {options}", got, want)
+    for name, options, shape in PRODUCTS.get(kind, ()):
+        product(name, options, *shape)
     for n in MIXED if kind == "mixed" else ():
         mixed(*n)
     if DRAWS.get(kind):
@@ -192,11 +228,11 @@ def attention(kind):
     family, old = (kind[: -len("_mma")], 80) if kind.endswith("_mma") else (kind, 0)
     numbers = [i for i, (f, o) in enumerate(module.KINDS) if f == family and o.get("arch", 0) == old]
     def change(one):
-        """Requests of which one is long: several tiles of keys, and of queries, all by one block."""
+        """Requests of which one is long and one has no keys: several tiles of keys, and of queries, all by one block."""
         o = one.options
-        keys = [700, 130] if o.get("ragged") or o.get("lengths") or o.get("page") else [333, 333]
-        rows = [150, 20] if o.get("ragged") else [150, 150] if one.family == "attention" else [3, 3]
-        return one._replace(options={**o, "blocks": 1}, heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 7])
+        keys = [700, 0, 130] if o.get("ragged") or o.get("lengths") or o.get("page") else [333, 333]
+        rows = [150, 20, 20] if o.get("ragged") else [150 if one.family == "attention" else 3] * len(keys)
+        return one._replace(options={**o, "blocks": 1}, heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 0, 7][: len(keys)])
 
     drawn(module, numbers[:: max(1, len(numbers) // 14)], change)
 

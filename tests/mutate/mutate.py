@@ -141,33 +141,78 @@ def moved(text, block, i, step, own):
     return None
 
 
+def apart(text):
+    """The same text with calls that are a list, f(), g();, as statements of their own: positions stay."""
+    out = list(text)
+    for _, first, behind in functions(text):
+        for block in statements(text, first, behind):
+            for at, end in block:
+                commas = []
+                while re.match(r"\s*\w+\s*\(", text[at:end]):
+                    at = close(text, text.index("(", at))
+                    if text[at] != ",":
+                        break
+                    commas.append(at)
+                    at += 1
+                for k in commas if text[at:end].strip() == ";" else ():
+                    out[k] = ";"
+    return "".join(out)
+
+
+def waits_alone(text):
+    """Functions of a file that wait, or tell, and access nothing: what they do, as in CALLS. Their calls are moved like those in them."""
+    bodies, out = {name: text[first:behind] for name, first, behind in functions(text)}, {}
+    loud = re.compile(r"\bsett__\w+\s*\(|\bsett_make|" + ACCESS.pattern)
+    for name, body in bodies.items():
+        called = set(re.findall(r"\b(\w+)\s*\(", body))
+        ways = [way for of, way in {**CALLS, **out}.items() if of in called]
+        quiet = not loud.search(body) and not any(of in called and loud.search(bodies[of]) for of in bodies)
+        if ways and quiet:
+            out[name] = LATER * any(w & LATER for w in ways) | EARLIER * any(w & EARLIER for w in ways)
+    return out
+
+
+def moves_as(text, at, end, first):
+    """Is this call all that a statement which begins at `first` does, behind conditions?"""
+    while first < at:
+        m = re.match(r"\s*(?:sett_)?if\s*\(", text[first:at])
+        if not m:
+            return False
+        first = close(text, first + m.end() - 1)
+        first += len(text[first:at]) - len(text[first:at].lstrip())
+    return text[end] == ";"
+
+
 def mutants(file):
     with open(os.path.join(ROOT, file)) as f:
         source = f.read()
-    text = blank(source)
+    text = apart(blank(source))
+    source = "".join(";" if t == ";" else s for s, t in zip(source, text))
     own = [name for name, first, _ in functions(text)]
+    waits = waits_alone(text)
+    calls = re.compile(r"\b(" + "|".join([*waits, CALL.pattern[3:].split(")")[0]]) + r")\s*\(")
     out = []
     for function, first, behind in functions(text):
         seen = {}
         blocks = statements(text, first, behind)
-        where = {s[0]: (b, i) for b in blocks for i, s in enumerate(b)}
-        for m in CALL.finditer(text, first, behind):
+        where = [(s, b, i) for b in blocks for i, s in enumerate(b)]
+        for m in calls.finditer(text, first, behind):
             at, end = m.start(), close(text, m.end() - 1)
             before, after = text[:at].rstrip(), text[end:].lstrip()
             if not before.endswith((";", "{", "}", ")", ",", "else")) or after[:1] not in (";", ","):
                 continue  # its value is used
             name = m.group(1)
             nth = seen[name] = seen.get(name, 0) + 1
-            if name not in STAYS:
+            if name not in STAYS and name not in waits:
                 out.append(Mutant(file, source, function, name, nth, "removed", [(at, end, "(void)0")]))
-            if at not in where or after[:1] != ";":
-                continue
-            block, i = where[at]
-            call = source[at:end] + ";"
-            for way, how, step in ((LATER, "later", 1), (EARLIER, "earlier", -1)):
-                to = moved(text, block, i, step, own) if CALLS[name] & way else None
-                if to is not None:
-                    out.append(Mutant(file, source, function, name, nth, how, [(block[i][0], block[i][1], ";"), (to, to, " " + call + " ")]))
+            for s, block, i in where:
+                if s[1] != end + 1 or not moves_as(text, at, end, s[0]):
+                    continue
+                for way, how, step in ((LATER, "later", 1), (EARLIER, "earlier", -1)):
+                    to = moved(text, block, i, step, own) if {**CALLS, **waits}[name] & way else None
+                    if to is not None:
+                        out.append(Mutant(file, source, function, name, nth, how, [(*s, ";"), (to, to, " " + source[slice(*s)] + " ")]))
+                break
     return out
 
 

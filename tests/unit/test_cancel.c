@@ -33,8 +33,9 @@ static void for_loop(sett_build *b, const void *user)
     (void)user;
     sett_tensor *X = numbers(b);
     sett_block(b, 64);
+    sett_val *t = sett_thread_idx(b, 0);
     sett_for (b, i, 0, EVER, 1)
-        sett_set(X, sett_add(sett_at(X, 0), i), 0);
+        sett_set(X, sett_add(sett_at(X, t), i), t);
 }
 
 /* The inner loop is short: what does not end is around it. */

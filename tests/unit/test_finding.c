@@ -423,7 +423,7 @@ static void one_element_too_far(sett_build *b, const void *user)
 {
     (void)user;
     begin(b, 32);
-    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, 4, 16);
+    AT(1) sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, 4, 16);
     AT(0) sett_set(s, 1.0, 5);
 }
 START_TEST(refused_when_compiled)
@@ -438,6 +438,7 @@ START_TEST(refused_when_compiled)
     ck_assert_int_eq(s.n, 1);
     ck_assert_int_eq(s.at[0].kind, SETT_CHECK_BOUNDS);
     ck_assert_int_eq(s.at[0].line[0], line[0]);
+    ck_assert_int_eq(s.at[0].line[1], line[1]); /* of smem@test_finding.c:LINE */
     ck_assert_msg(strstr(s.at[0].text, ": bounds: refused when compiled: sett_set: "), "%s", s.at[0].text);
     sett_engine_close(e);
 }

@@ -161,14 +161,19 @@ static void by_policies(const sett_kernel *k, int n, const sett_launch_arg *bind
     orders = 0;
     for (int p = 0; p < POLICIES; p++) {
         const sett__launch_dims *d = &b.dims;
+        sett__checked check = {.to = {.checks = k->rest->cpu->checks}};
         const sett__sim_launch l = {.grid = {d->grid[0], d->grid[1], d->grid[2]}, .block = {d->block[0], d->block[1], d->block[2]},
             .cluster = {d->cluster[0], d->cluster[1], d->cluster[2]}, .params = b.params, .params_len = b.params_len, .extent = extent, .threads = 2, .name = "k",
-            .async = {p == 0 ? SETT__ASYNC_EAGER : p == 1 ? SETT__ASYNC_LAZY : SETT__ASYNC_RANDOM, (uint64_t)p}, .order = &order};
+            .async = {p == 0 ? SETT__ASYNC_EAGER : p == 1 ? SETT__ASYNC_LAZY : SETT__ASYNC_RANDOM, (uint64_t)p}, .order = &order,
+            .check = check.to.checks > SETT_CHECKS_OFF ? &check : NULL};
         int at = 0;
         atomic_init(&order, 0);
         for (int i = 0; i < n; i++)
             memcpy(x[i].at, x[i].before, x[i].bytes);
         ck_assert_msg(!sett__sim_run(k->rest->cpu->program, &l, &err), "policy %d: %s", p, err.text);
+        if (l.check)
+            sett__findings_told(&check.to);
+        sett__before_free(check.after);
         for (int i = 0; i < n; i++) {
             ck_assert_msg(!p || !memcmp(x[i].at, x[i].first, x[i].bytes), "argument %d differs under policy %d", i, p);
             memcpy(x[i].first, x[i].at, x[i].bytes);

@@ -185,7 +185,7 @@ static void well_aligned(sett_build *b, const void *user)
     const int *align = user;
     sett_tensor *A = sett_param(b, "A", SETT_F32, sett_row_major(b, 4, 32), .align = *align);
     sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_row_major(b, 4, 32), *align);
-    sett_block(b, 32);
+    sett_block(b, 1);
     sett_set(s, sett_at(A, 0, 0), 0, 0);
     sett_fill(s, 1);
     sett_copy(A, s);

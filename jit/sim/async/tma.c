@@ -183,8 +183,7 @@ static bool check_rows(sett__core *c, const sett__warp *w, const sett__insn *i, 
 {
     unsigned char *p;
     uint32_t from, to;
-    char verb[64];
-    snprintf(verb, sizeof verb, "%s:", sett__form_text(c, i));
+    const char *verb = sett__ops[sett__form_op(c, i)->code].colon;
     for (uint32_t r = 0; r < b->rows; r++)
         if (row_of(b, r, &p, &from, &to) && !sett__check_address(c, w, lane, i->op, verb, NULL, b->m.address, (uintptr_t)p, (uint64_t)(to - from) * b->size))
             return false;
@@ -255,7 +254,7 @@ static void follow_box(const sett__core *c, const sett__event *e, const tile *x,
     unsigned char *p;
     const uint32_t map = sett__arg(c->program->given, &c->program->given->op[e->op], 2);
     for (uint32_t r = 0; r < x->b.rows; r++) {
-        if (!row_of(&x->b, r, &p, &from, &to))
+        if (!row_of(&x->b, r, &p, &from, &to) || sett__is_written(c, p, (size_t)(to - from) * x->b.size))
             continue;
         for (uint32_t at = r * x->b.row + from * x->b.size, end = r * x->b.row + to * x->b.size, n; at < end; at += n, p += n) {
             n = sett__least(PIECE - at % PIECE, end - at);

@@ -19,7 +19,7 @@ enum {
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, SOME_LANE, PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -69,6 +69,7 @@ typedef struct mbar {
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
+    bool shown;             /* to copies, by a fence */
     uint32_t end;           /* time of the end of its last phase; 0: none has ended */
 } mbar;
 typedef struct near_block {
@@ -98,10 +99,15 @@ typedef struct actor {
     sett__cta *where;
     uint32_t agent, self, lanes, op, time, began; /* self: of the warp; began: when, of what goes on by itself */
     uint8_t how, proxy, lane;  /* lane: of what goes on by itself; MANY_LANES: of all */
+    uint32_t boxed_so; /* a write of a box that is swizzled as what reads it says */
     bool strict, same; /* same: what it stores is there already, by the same store */
     /* of the cell that was looked at last */
     uint32_t seen, seen_lane;
     bool seen_fine;
+    struct alike { /* the last cell that `lane` read: what it was, and what its readers became; 0: none was */
+        uint32_t write, read, becomes;
+        uint8_t write_lane, read_lane, lane, new_lane;
+    } alike;
 } actor;
 /* A cluster. */
 typedef struct near {
@@ -157,6 +163,11 @@ static inline bool sett__covers(const near *n, const clocks *k, int clock, uint3
     const uint32_t top = base[(size_t)CLOCKS * n->stride], mask = base[(size_t)2 * CLOCKS * n->stride];
     return top >= time && (lane >= MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
 }
+static inline bool sett__covers_all(const near *n, const clocks *k, int clock, uint32_t agent, uint32_t time) /* of all its lanes */
+{
+    const uint32_t *base = k->at + (size_t)clock * n->stride + agent;
+    return *base >= time || (base[(size_t)CLOCKS * n->stride] >= time && base[(size_t)2 * CLOCKS * n->stride] == UINT32_MAX);
+}
 /* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
 bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);
 bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op);
@@ -210,7 +221,8 @@ bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the c
 
 /* ---- tell.c: reports --------------------------------------------------------------------------------------------------- */
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
-bool sett__tell_init(sett__core *, near *, const sett__sync *, const mbar *);
+/* Nothing orders what happens behind the init of mbarrier `id` of a block; or a copy begins, and no fence shows it. */
+bool sett__tell_init(sett__core *, near *, const sett__sync *, const sett__cta *of, uint32_t id, const mbar *);
 void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);
 
 #endif

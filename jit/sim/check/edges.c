@@ -54,7 +54,23 @@ static bool mbar_used(near *n, sett__core *c, const sett__sync *s)
     const bool own = m->agent == sett__agent(n, OF_WARP, c->cta->rank, s->warp->index) && m->lane == lane;
     if (!m->init || own || s->event || sett__covers(n, sett__known_by(n, c, s->warp, lane), BEFORE, m->agent, m->lane, m->init))
         return true;
-    return sett__tell_init(c, n, s, m);
+    return sett__tell_init(c, n, s, s->of, s->id, m);
+}
+
+/* PTX ISA, fence: with .mbarrier_init "the synchronizing effect of the fence only applies to the prior mbarrier.init operations executed by
+ * the same thread". A fence of the async proxy shows those that its thread is behind. */
+static bool mbars_shown(near *n, sett__core *c, const sett__sync *s)
+{
+    const uint32_t warp = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), lane = (uint32_t)__builtin_ctz(s->lanes);
+    const clocks *known = sett__known_by(n, c, s->warp, lane);
+    if (!known)
+        return false;
+    for (uint32_t i = 0; i < n->blocks * n->n_mbar; i++) {
+        mbar *m = &n->block[i / n->n_mbar].mbar[i % n->n_mbar];
+        const bool own = m->agent == warp && s->lanes >> m->lane & 1;
+        m->shown |= m->init && (own || (s->what == SETT__PROXY_FENCED && sett__covers(n, known, BEFORE, m->agent, m->lane, m->init)));
+    }
+    return true;
 }
 
 /* cp.async that arrives: what the lanes have copied until it was issued. */
@@ -274,6 +290,21 @@ static void product_ends(near *n, product *p)
     sett__product_free(n, p);
 }
 
+static bool load_begins(near *n, sett__core *c, const sett__sync *s, flight *f, uint32_t round)
+{
+    const uint32_t number = n->mbar_number[s->event->mbar];
+    for (uint32_t r = 0; r < n->blocks; r++) {
+        const mbar *m = &n->block[r].mbar[number];
+        if (!(s->event->ranks >> r & 1))
+            continue;
+        if (m->init && !m->shown && !sett__tell_init(c, n, s, n->block[r].cta, s->event->mbar, m))
+            return false;
+        if (!(f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, number), round)))
+            return false;
+    }
+    return true;
+}
+
 static bool event_begins(near *n, sett__core *c, const sett__sync *s)
 {
     sett__event *e = s->event;
@@ -298,10 +329,7 @@ static bool event_begins(near *n, sett__core *c, const sett__sync *s)
     if (e->kind == SETT__EVENT_STORE)
         for (int k = 0; k < 2 && fine; k++)
             fine = (f->time[k] = access_of(n, s, sett__agent(n, k ? OF_BULK_WRITE : OF_BULK_READ, c->cta->rank, s->warp->index), round));
-    for (uint32_t r = 0; r < n->blocks && fine; r++)
-        if (e->kind == SETT__EVENT_LOAD && e->ranks >> r & 1)
-            fine = (f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, n->mbar_number[e->mbar]), round));
-    return fine;
+    return e->kind == SETT__EVENT_LOAD ? load_begins(n, c, s, f, round) : fine;
 }
 
 static bool event_ends(near *n, const sett__sync *s)
@@ -374,8 +402,9 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
     case SETT__CLUSTER_WAITED: fine = sett__acquire(n, c, s->warp, s->lanes, n->met, s->op); break;
     case SETT__PROXY_FENCED:
         n->global_fences |= s->n == GLOBAL;
-        fine = s->n > SHARED || sett__fence_async(n, c, s->warp, s->lanes);
+        fine = s->n > SHARED || (sett__fence_async(n, c, s->warp, s->lanes) && mbars_shown(n, c, s));
         break;
+    case SETT__MBAR_FENCED: fine = mbars_shown(n, c, s); break;
     case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;
     case SETT__BLOCK_ENDS: fine = sett__shared_left(c, n, s->of); break;
     default: break;

@@ -441,18 +441,22 @@ bool sett__follow_matrix(follow *f, bool store)
     aim(f, at, n * ROWS == WARP ? UINT32_MAX : (1u << n * ROWS) - 1, size, PIECE / size, &p);
     if (f->w->follows && !store)
         sett__poison_give(f, held, 0, n * OWN, 0, SETT__NONE);
-    if (!(store && f->w->follows) && !window_has(f, &p))
+    uint32_t poison_read = SETT__NONE;
+    const bool poison = store && f->w->follows && sett__poison_of(f, held, 0, held & SETT__REF_SPLAT ? size : n * OWN, &poison_read);
+    if (!poison && !window_has(f, &p))
         return true;
-    for (uint32_t m = 0; m < n; m++)
+    for (uint32_t row = 0; store && !poison && row < n * ROWS; row++)
+        sett__shadow_put(f->s, place_of(&p, (int)row), PIECE, false);
+    for (uint32_t m = 0; (poison || !store) && m < n; m++)
         for (int l = 0; l < WARP; l++)
             for (uint32_t k = 0; k < OWN; k++) {
                 const int row = (int)(m * ROWS) + (trans ? 2 * (l % 4) + (int)k / 2 : l / 4);
                 const uint32_t byte = place_of(&p, row) + (trans ? 2 * (uint32_t)(l / 4) + k % 2 : OWN * (uint32_t)(l % 4) + k);
                 uint32_t read = SETT__NONE;
                 if (store) {
-                    const bool poison = sett__poison_byte(f, held, m * OWN + k, (uint8_t)__builtin_ctz(size), &read) >> l & 1;
-                    sett__shadow_put(f->s, byte, 1, poison);
-                    if (poison || f->s->from)
+                    const bool here = sett__poison_byte(f, held, m * OWN + k, (uint8_t)__builtin_ctz(size), &read) >> l & 1;
+                    sett__shadow_put(f->s, byte, 1, here);
+                    if (here || f->s->from)
                         sett__shadow_from(f->s, byte, 1, read);
                 } else if (sett__shadow_any(f->s, byte, 1)) {
                     begin_following(f);

@@ -240,6 +240,42 @@ static bool in_program_order(const sett__global *g, const sett__stamp *old, cons
     return *at == hi;
 }
 
+/* Bytes from p on of the same lane. */
+static uint32_t of_one_lane(const sett__stamp *s, uintptr_t p)
+{
+    return s->each ? s->each - ((uint32_t)p - s->base) % s->each : UINT32_MAX;
+}
+
+static bool is_fine(const order *is, const sett__stamp *old, const sett__stamp *now)
+{
+    return is->before && (old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is->fenced);
+}
+
+/* A lane that has learned knows what its neighbours need not know: each lane of either is asked, from *at on, up to the first that is not
+ * behind the older access. */
+static order order_of(sett__global *g, const sett__stamp *old, const sett__stamp *now, uintptr_t *at, uintptr_t hi)
+{
+    const sett__actor *a = &g->actor;
+    const uint32_t lanes = a->lanes;
+    order is = order_at(g, old, *at);
+    const bool all = old->domain == a->domain && sett__covers_all(a->n, a->known, BEFORE, old->agent, old->epoch) && (old->proxy == now->proxy || old->each == 0);
+    uintptr_t next;
+    for (uintptr_t p = *at; p < hi && !all && is_fine(&is, old, now); p = next) {
+        const uint8_t lane = sett__stamp_lane(now, p);
+        next = p + sett__least(of_one_lane(old, p), of_one_lane(now, p));
+        next = next > hi ? hi : next;
+        if (old->domain == a->domain && old->agent == a->agent && lane == sett__stamp_lane(old, p) && lane != SETT__ALL_LANES)
+            continue;
+        *at = p;
+        for (uint32_t m = lane == SETT__ALL_LANES ? lanes : 1u << lane; m && is_fine(&is, old, now); m &= m - 1) {
+            g->actor.lanes = m & -m;
+            is = order_at(g, old, p);
+        }
+    }
+    g->actor.lanes = lanes;
+    return is;
+}
+
 static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uintptr_t lo, uintptr_t hi)
 {
     sett__global *g = with;
@@ -250,7 +286,7 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
         return true;
     if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
         return true;
-    order is = order_at(g, old, at);
+    order is = order_of(g, old, now, &at, hi);
     if (is.before)
         return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
     if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
@@ -313,6 +349,7 @@ static bool touch_lanes(sett__global *g, sett__stamp *s)
     const uint32_t from = a->lanes >> __builtin_ctz(a->lanes);
     if (a->row && !(from & (from + 1)) && from > 1) {
         s->lane = (uint8_t)__builtin_ctz(a->lanes);
+        g->actor.lanes = a->lanes;
         s->base = (uint32_t)a->at[s->lane];
         s->each = (uint16_t)a->bytes;
         return touch(g, s, a->at[s->lane], (uint64_t)a->bytes * (uint32_t)__builtin_popcount(from));
@@ -321,6 +358,7 @@ static bool touch_lanes(sett__global *g, sett__stamp *s)
         const int first = __builtin_ctz(left);
         run = run_of(a, left, &s->each);
         s->base = (uint32_t)a->at[first];
+        g->actor.lanes = run;
         s->lane = !s->each && run & (run - 1) ? SETT__ALL_LANES : (uint8_t)first;
         const uint64_t bytes = s->each ? (uint64_t)a->bytes * (uint32_t)__builtin_popcount(run) : a->bytes;
         if (s->lane == SETT__ALL_LANES && s->how == SETT__WRITE && (g->strict || !one_value(a, run)))

@@ -53,8 +53,7 @@ static bool stores_the_same(const actor *x, const access *old, uint32_t lane, ui
 static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
 {
     const access *a = sett__access_at(x->n, old);
-    const bool same = old_lane == lane ? lane != MANY_LANES : old_lane == SOME_LANE || lane == SOME_LANE;
-    const bool own = a->agent == x->self && same && (x->agent == x->self || old <= x->began);
+    const bool own = a->agent == x->self && old_lane == lane && lane != MANY_LANES && (x->agent == x->self || old <= x->began);
     if (a->op == SETT__NONE)
         return true;
     if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
@@ -71,11 +70,20 @@ static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, 
     return sett__tell_conflict(x, fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, old_lane, lane, at);
 }
 
+/* Which lane a cell is of. Of a row of a transposed matrix each fourth lane has two bytes, beginning with TURNED's. */
+static uint32_t lane_in(const actor *x, uint32_t lane, uint32_t at)
+{
+    if (lane < TURNED)
+        return lane;
+    return x->n->block[x->where->rank].cells->row[at >> ROW_LG].lg > 1 ? MANY_LANES : lane - TURNED + (at >> 1 & 7) * 4;
+}
+
 static bool ask(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at)
 {
-    const uint32_t lanes = old_lane << 8 | lane;
     if (old <= x->known->floor[x->proxy])
         return true;
+    old_lane = lane_in(x, old_lane, at), lane = lane_in(x, lane, at);
+    const uint32_t lanes = old_lane << 8 | lane;
     if (old == x->seen && lanes == x->seen_lane)
         return x->seen_fine;
     x->seen = old;
@@ -115,7 +123,7 @@ static bool replaces(const actor *x, uint32_t old)
 
 static uint8_t both_lanes(uint8_t a, uint8_t b)
 {
-    return a == b ? a : a == SOME_LANE || b == SOME_LANE ? SOME_LANE : MANY_LANES;
+    return a == b ? a : MANY_LANES;
 }
 
 /* The cell's readers with the actor's lane among them; *lane: of the newest. */
@@ -194,9 +202,32 @@ static void put_lanes(uint8_t *to, const span *p, uint32_t at, uint32_t lg, uint
             to[k] = lane_of(p, at + (k << lg));
 }
 
+/* By one lane, or all of them at once. Neighbours are mostly alike: what became of the last cell becomes of the next, where lane_in() is the same. */
+static bool read_alike(actor *x, struct cells *s, uint8_t lg, uint8_t lane, uint32_t i, uint32_t n, uint32_t at)
+{
+    const uint32_t floor = x->known->floor[x->proxy];
+    struct alike *m = &x->alike;
+    for (uint32_t k = 0; k < n; k++, i++, at += 1u << lg) {
+        if (s->write[i] != m->write || s->read[i] != m->read || s->write_lane[i] != m->write_lane || s->read_lane[i] != m->read_lane || lane != m->lane || !m->becomes ||
+            (lg < 2 && (lane >= TURNED || m->write_lane >= TURNED))) {
+            *m = (struct alike){.write = s->write[i], .read = s->read[i], .write_lane = s->write_lane[i], .read_lane = s->read_lane[i], .lane = lane, .new_lane = lane};
+            if (m->write > floor)
+                ask(x, m->write, m->write_lane, lane, at);
+            if (m->read == x->time)
+                m->new_lane = both_lanes(m->read_lane, lane);
+            m->becomes = m->read <= floor || m->read == x->time ? x->time : readers_with(x, m->read, m->read_lane, &m->new_lane);
+        }
+        s->read[i] = m->becomes;
+        s->read_lane[i] = m->new_lane;
+    }
+    return !x->n->full;
+}
+
 static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
+    if (!p->each && !r->atomics)
+        return read_alike(x, s, r->lg, (uint8_t)p->lane, i, n, at);
     if (newest(s->write + i, n) > floor || r->atomics)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg);
@@ -223,6 +254,11 @@ static bool read_cells(actor *x, struct cells *s, const row *r, const span *p, u
     return !x->n->full;
 }
 
+static bool are_alike(const struct cells *s, uint32_t a, uint32_t b)
+{
+    return s->write[a] == s->write[b] && s->read[a] == s->read[b] && s->write_lane[a] == s->write_lane[b] && s->read_lane[a] == s->read_lane[b];
+}
+
 static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
@@ -230,6 +266,8 @@ static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, 
     if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
+            if (k && !p->each && !(unknown[0] | unknown[1]) && are_alike(s, i + k - 1, i + k))
+                continue;
             x->same = false;
             if (s->write[i + k] > floor)
                 ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
@@ -305,7 +343,7 @@ static uint32_t span_of(const sett__accesses *a, uint32_t left, span *p)
     return lanes;
 }
 
-/* ldmatrix and stmatrix: row r of a matrix is what lanes 4 r to 4 r + 3 hold. Of one that is transposed each lane has some of each row. */
+/* ldmatrix and stmatrix: row r of a matrix is what lanes 4 r to 4 r + 3 hold. Of one that is transposed lanes r / 2, r / 2 + 4 ... do. */
 static bool touch_rows(actor *x, struct cells *s, const sett__accesses *a)
 {
     enum { PIECE = 16, EACH = 4, ROWS = 8 };
@@ -313,7 +351,7 @@ static bool touch_rows(actor *x, struct cells *s, const sett__accesses *a)
     bool fine = true;
     for (uint32_t m = a->lanes; m && fine; m &= m - 1) {
         const uint32_t l = (uint32_t)__builtin_ctz(m), from = (uint32_t)a->at[l];
-        fine = touch(x, s, &(span){.from = from, .to = from + PIECE, .each = turned ? 0 : EACH, .lane = turned ? SOME_LANE : l % ROWS * EACH});
+        fine = touch(x, s, &(span){.from = from, .to = from + PIECE, .each = turned ? 0 : EACH, .lane = turned ? TURNED + l % ROWS / 2 : l % ROWS * EACH});
     }
     return fine;
 }
@@ -360,6 +398,8 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
 static bool lies_so(actor *x, const sett__effect *e, uint32_t write)
 {
     const access *a = sett__access_at(x->n, write);
+    if (a->bits == e->bits)
+        x->boxed_so = write;
     if (!write || !e->boxed || !a->boxed || (e->at >> 7 & e->bits) == (e->at >> 7 & a->bits))
         return true;
     return sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, e->at);
@@ -398,9 +438,11 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
     const bool again = c->event && n->last_event == c->event && n->last_time == n->time && x->how == e->how && x->where == e->of;
     if (!again && !actor_of(c, n, e, x))
         return sett__no_memory(c, e->warp, e->op);
-    const row *r = &s->row[e->at >> ROW_LG];
-    if (e->boxed && e->how == SETT__READ && r->at)
-        lies_so(x, e, s->write[r->at + ((e->at & (ROW - 1)) >> r->lg)]);
+    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at) {
+        const uint32_t write = s->write[cell_at(s, e->at)];
+        if (write != x->boxed_so)
+            lies_so(x, e, write);
+    }
     return touch(x, s, &(span){.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = x->lane}) || (n->full && sett__no_memory(c, e->warp, e->op));
 }
 
@@ -441,9 +483,9 @@ bool sett__shared_left(sett__core *c, near *n, const sett__cta *b)
             sett__clocks_join(n, all, x->more);
     }
     bool some = false; /* of those who may have, has any an access that nobody waited for? */
-    for (uint32_t k = 0, role, rank, index; k < n->agents; k++) {
+    for (uint32_t k = 0, role, rank, index; k < n->agents && !some; k++) {
         sett__agent_is(n, k, &role, &rank, &index);
-        some |= n->last[k] > sett__base(n, all, BEFORE)[k] && stays(rank, role, b->rank);
+        some = !sett__covers_all(n, all, BEFORE, k, n->last[k]) && stays(rank, role, b->rank);
     }
     if (!some) {
         sett__clocks_drop(n, all);

@@ -81,7 +81,7 @@ static bool refine(struct cells *s, row *r, uint8_t lg)
     return true;
 }
 
-bool sett__make_row(struct cells *s, row *r, uint32_t edges)
+bool sett__cut_row(struct cells *s, row *r, uint32_t edges)
 {
     uint8_t lg = UNIT_LG;
     while (lg && edges & ((1u << lg) - 1))

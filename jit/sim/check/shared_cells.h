@@ -29,8 +29,12 @@ struct cells {
     uint8_t *write_lane, *read_lane;
 };
 
+bool sett__cut_row(struct cells *, row *, uint32_t edges);
 /* In a row, cells that an access from or to a multiple of `edges` does not cut. False: out of memory. */
-bool sett__make_row(struct cells *, row *, uint32_t edges);
+static inline bool sett__make_row(struct cells *s, row *r, uint32_t edges)
+{
+    return (r->at && !(edges & ((1u << r->lg) - 1))) || sett__cut_row(s, r, edges);
+}
 /* Puts a reader in front of the list that begins at `next`; returns the new list. 0: out of memory. */
 uint32_t sett__add_reader(near *, uint32_t time, uint8_t lane, uint32_t next);
 

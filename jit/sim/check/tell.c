@@ -200,8 +200,9 @@ bool sett__tell_conflict(actor *x, uint8_t kind, uint32_t old, uint32_t old_lane
     return true;
 }
 
-bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const mbar *m)
+bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const sett__cta *of, uint32_t id, const mbar *m)
 {
+    const bool copy = s->event;
     char words[800], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     const sett__tape *t = c->program->given;
@@ -210,10 +211,11 @@ bool sett__tell_init(sett__core *c, near *n, const sett__sync *s, const mbar *m)
     sett__finding f = {.kind = SETT_CHECK_INIT, .level = SETT_CHECK_ERROR};
     sett__finding_site(&f, s->op, sett__role_of(&t->op[s->op]));
     sett__finding_site(&f, m->op, SETT_CHECK_ROLE_INIT);
-    sett__putf(&to, "%s uses the mbarrier at byte %u, and nothing orders that behind its init at %s", name_of(c, s->op), c->program->mbar_at + 8 * s->id, sett__where(c->program, m->op, where, sizeof where));
+    sett__putf(&to, "%s uses the mbarrier at byte %u, and %s its init at %s", name_of(c, s->op), c->program->mbar_at + 8 * id,
+        copy ? "no fence by the thread that made it shows copies" : "nothing orders that behind", sett__where(c->program, m->op, where, sizeof where));
     put_line(c, n, s->op, SETT__UPDATE, sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), s->lanes, 0, &to);
     put_line(c, n, m->op, SETT__WRITE, m->agent, 1u << m->lane, 0, &to);
-    sett__put(&to, s->of == c->cta ? "\n  fix    sett_sync_threads(b) behind the init" : "\n  fix    sett_fence_mbarrier_init(b) and sett_cluster_sync(b) behind the init");
+    sett__put(&to, copy ? "\n  fix    sett_fence_mbarrier_init(b) by the thread that calls sett_mbarrier_init, behind it" : of == c->cta ? "\n  fix    sett_sync_threads(b) behind the init" : "\n  fix    sett_fence_mbarrier_init(b) and sett_cluster_sync(b) behind the init");
     sett__report(c, &f, "%s", words);
     return true;
 }

@@ -4,9 +4,10 @@
 #include <string.h>
 
 enum { MIXED = UINT32_MAX, MOST_STRONGEST = 512 /* clusters whose news a word keeps to explain what is weak */ };
-/* From this epoch of its warp on; with all that it had learned before. */
+/* What lanes of a warp know from this epoch on, with what they had learned before. */
 typedef struct note {
     uint32_t time, lanes;
+    bool all; /* it has what is in all notes before it */
     sett__news *news;
     sett__weak weak;
 } note;
@@ -123,10 +124,10 @@ static int clock_of(int way)
     return way == SETT__WRITTEN ? BEFORE : STRONGER;
 }
 
-/* The last note of warp `at` that the actor is ordered behind. */
-static const note *visible(const agent *g, int way, uint32_t at, const sett__actor *a)
+/* The last note of warp `at` that the actor is ordered behind; behind: the one that was found before it, or NULL. NULL: no other one tells more. */
+static const note *visible(const agent *g, int way, uint32_t at, const sett__actor *a, const note *behind)
 {
-    for (uint32_t i = g->log[way].n; i-- > 0;) {
+    for (uint32_t i = !behind ? g->log[way].n : behind->all ? 0 : (uint32_t)(behind - g->log[way].note); i-- > 0;) {
         const note *x = &g->log[way].note[i];
         if ((at == a->agent && x->lanes & a->lanes && x->time <= a->time) || sett__covers(a->n, a->known, clock_of(way), at, a_lane(x->lanes), x->time))
             return x;
@@ -144,15 +145,14 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
     sett__clocks_drop(a->n, now);
     bool fine = own && sett__news_put(k, &(sett__item){.domain = a->domain, .past = own, .weak = *weak});
     sett__past_drop(own);
-    for (uint32_t w = 0; d && d->notes && w < d->n && fine; w++) {
-        const note *x = visible(&d->agent[w], way, w, a);
-        for (uint32_t i = 0; x && i < x->news->n && fine; i++) {
-            sett__item y = x->news->item[i];
-            if (x->weak.why && (!y.weak.why || y.weak.why == SETT__EARLY_FENCE))
-                y.weak = x->weak;
-            fine = sett__news_put(k, &y);
-        }
-    }
+    for (uint32_t w = 0; d && d->notes && w < d->n; w++)
+        for (const note *x = NULL; fine && (x = visible(&d->agent[w], way, w, a, x));)
+            for (uint32_t i = 0; i < x->news->n && fine; i++) {
+                sett__item y = x->news->item[i];
+                if (x->weak.why && (!y.weak.why || y.weak.why == SETT__EARLY_FENCE))
+                    y.weak = x->weak;
+                fine = sett__news_put(k, &y);
+            }
     if (fine)
         return k;
     sett__news_drop(k);
@@ -200,7 +200,11 @@ static bool learn(sett__words *s, int way, const sett__actor *a, uint32_t lanes,
     if (!sett__grow(NULL, (void **)&g->log[way].note, &g->log[way].cap, g->log[way].n + 1, sizeof(note)))
         return false;
     note *x = &g->log[way].note[g->log[way].n];
-    *x = (note){.time = a->n->time, .lanes = lanes, .news = g->log[way].n ? sett__news_hold(x[-1].news) : NULL, .weak = *weak};
+    *x = (note){.time = a->n->time, .lanes = lanes, .weak = *weak};
+    const note *old = g->log[way].n ? x - 1 : NULL;
+    x->all = !old;
+    if (old && (!(lanes & ~old->lanes) || sett__covers(a->n, a->known, clock_of(way), a->agent, a_lane(old->lanes), old->time)))
+        x->all = old->all, x->news = sett__news_hold(old->news);
     if (!sett__news_join(&x->news, what)) {
         sett__news_drop(x->news);
         return false;
@@ -390,16 +394,16 @@ bool sett__words_before(const sett__words *s, int way, const sett__actor *a, con
     const domain *d = domain_of(s, a->domain);
     bool found = false;
     *fenced = false;
-    for (uint32_t w = 0; d && d->notes && w < d->n; w++) {
-        const note *x = visible(&d->agent[w], way, w, a);
-        const sett__item *y = x ? sett__news_find(x->news, old->domain) : NULL;
-        if (!y || !covers(y->past, clock_of(way), old, lane))
-            continue;
-        if (!found)
-            *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
-        found = true;
-        *fenced |= covers(y->past, FENCED, old, lane) || sett__covers(a->n, a->known, FENCED, w, a_lane(x->lanes), x->time);
-    }
+    for (uint32_t w = 0; d && d->notes && w < d->n; w++)
+        for (const note *x = NULL; (x = visible(&d->agent[w], way, w, a, x));) {
+            const sett__item *y = sett__news_find(x->news, old->domain);
+            if (!y || !covers(y->past, clock_of(way), old, lane))
+                continue;
+            if (!found)
+                *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
+            found = true;
+            *fenced |= covers(y->past, FENCED, old, lane) || sett__covers(a->n, a->known, FENCED, w, a_lane(x->lanes), x->time);
+        }
     return found;
 }
 

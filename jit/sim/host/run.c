@@ -355,6 +355,8 @@ static sett_status check_launch(const sett__program *p, const sett__sim_launch *
     if (l->params_len < p->params_len || (p->params_len && !l->params) || (p->tape->sig.n_param && !l->extent))
         return sett__error(
             e, SETT_E_BIND, "%s: %zu bytes of parameters; it takes %u", name, l->params_len, p->params_len);
+    if (p->checked != !!l->check)
+        return sett__error(e, SETT_E_ARGUMENT, "%s: a launch that is %schecked, and its program was made for %s", name, l->check ? "" : "not ", l->check ? "plain ones" : "checked ones");
     if (!sett__matmuls_check(p, l, e))
         return SETT_E_TARGET;
     if (p->n_call && !l->stand_in)

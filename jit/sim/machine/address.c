@@ -173,13 +173,10 @@ bool sett__form_place(sett__core *c, const sett__warp *w, const sett__insn *i, u
     const sett__place *at = &c->program->spot[i->form.places + place];
     const void *base = at->base == SETT__NONE ? NULL : sett__at(w, at->base);
     int64_t index = !base ? 0 : at->base64 ? ((const int64_t *)base)[lane] : at->base_unsigned ? (int64_t)((const uint32_t *)base)[lane] : ((const int32_t *)base)[lane];
-    char verb[64];
-    snprintf(verb, sizeof verb, "%s:", sett__form_text(c, i));
+    const char *verb = sett__ops[sett__form_op(c, i)->code].colon;
     *to = (sett__aim){.lane = lane, .op = i->op, .root = at->root, .verb = verb, .bytes = bytes, .align = align};
     if (index >> FAR != 0 && index >> FAR != -1)
         return sett__fault(c, w, lane, i->op, SETT_CHECK_BOUNDS, "%s offset %lld is past 2^48", verb, (long long)index);
     to->at = (index + at->offset) * ((int64_t)1 << c->program->root[at->root].lg);
-    bool there = sett__reach(c, w, to);
-    to->verb = NULL;
-    return there;
+    return sett__reach(c, w, to);
 }

@@ -162,13 +162,18 @@ static uint32_t root_made_by(const sett__program *p, uint32_t op)
     return SETT__NONE;
 }
 
+bool sett__is_written(const sett__core *c, const void *p, size_t bytes)
+{
+    sett__allocations *blocks = c->launch->blocks;
+    return !blocks || !blocks->marks || sett__unwritten(blocks, p, bytes) < 0;
+}
+
 void sett__poison_copied(const sett__core *c, uint32_t op, uint32_t made, sett__cta *of, uint32_t at, const void *from, size_t bytes)
 {
     sett__shadow *s = of->shadow;
-    sett__allocations *blocks = c->launch->blocks;
-    for (size_t done = 0; s && blocks && blocks->marks && done < bytes; done += PIECE) {
-        const int64_t next = sett__unwritten(blocks, (const unsigned char *)from + done, bytes - done);
-        if (next < 0 || (!s->first && !(s->first = calloc((size_t)c->program->given->n_op + 1, sizeof *s->first))))
+    for (size_t done = 0; s && done < bytes && !sett__is_written(c, (const unsigned char *)from + done, bytes - done); done += PIECE) {
+        const int64_t next = sett__unwritten(c->launch->blocks, (const unsigned char *)from + done, bytes - done);
+        if (!s->first && !(s->first = calloc((size_t)c->program->given->n_op + 1, sizeof *s->first)))
             return;
         done += (size_t)next;
         if (!s->first[op].root)

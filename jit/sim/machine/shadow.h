@@ -40,6 +40,7 @@ uint32_t sett__shadow_bits(const sett__shadow *, uint32_t at, uint32_t bytes); /
 /* Operation `op` has read poison from byte `at` of a root (SETT__NONE: of the window). Gives what is to be kept as the read: op, or,
  * where a store passed poison on that was read before, that read. */
 uint32_t sett__poison_read_at(sett__core *, uint32_t op, uint32_t root, uint32_t at);
+bool sett__is_written(const sett__core *, const void *, size_t bytes); /* global memory, as far as anybody knows: all of it */
 /* A copy has read bytes `from` global memory, and written them to block `of` at byte `at` of its window: what nobody had written is poison
  * there. made: the operation that makes where they come from. */
 void sett__poison_copied(const sett__core *, uint32_t op, uint32_t made, sett__cta *of, uint32_t at, const void *from, size_t bytes);

@@ -100,9 +100,9 @@ uint32_t sett__wgmma_poison(sett__core *c, const sett__warp *w, const sett__matm
 void sett__wgmma_shadow(sett__core *c, sett__warp *w, const sett__matmul *p, uint32_t root, uint32_t offset, uint32_t op, bool adds, uint32_t rows, uint32_t columns, uint32_t read)
 {
     const shade d = shade_at(c, w, offset, (uint32_t)sett__dtype_bytes((sett_dtype)p->row->c), false);
-    uint32_t from = SETT__NONE, any = 0;
-    for (uint32_t e = 0; e < p->c.n; e++)
-        any |= element_lanes(&d, e, &from);
+    uint32_t any = 0;
+    for (uint32_t k = 0; k < p->c.n * d.size; k++)
+        any |= d.mask[k];
     if (!any && !rows && !columns)
         return;
     for (uint32_t k = 0; adds && k < p->c.n * d.size; k++)

@@ -93,8 +93,7 @@ static bool is_aligned(const touch *a, int64_t index)
 /* Of roots past SETT__LOCAL: at an address, or a peer's. */
 static bool check_far(touch *a)
 {
-    char words[40];
-    snprintf(words, sizeof words, "%s", verb[a->insn->step]);
+    const char *words = verb[a->insn->step];
     for (int l = 0; l < WARP; l++) {
         sett__aim s = {.lane = l, .op = a->op, .root = a->at->root, .verb = words, .at = a->index[l] * ((int64_t)1 << a->insn->lg),
             .bytes = (uint64_t)a->n << a->insn->lg, .align = (uint64_t)1 << (a->at->align & 63)};
