@@ -276,7 +276,7 @@ static void add(sett_build *b, const sums *f)
     sett_thr_mma *mine = sett_get_slice(f->pv, f->thread);
     sett_tensor *fp = sett_make_fragment_A(f->pv, sett_partition_A(mine, sett_slice(x->p, ALL, ALL, 0)));
     sett_tensor *fv = sett_make_fragment_B(f->pv, sett_partition_B(mine, across(x, f->keys)));
-    sett_consumer_wait(f->keys), sett_consumer_wait(f->get);
+    sett_consumer_wait(f->get); /* who weighed has waited for the keys */
     for (int i = 0; i < 2; i++)
         sett_set(f->fade, told(f, i, 0), i);
     sett_if (b, sett_vote_any_sync(sett_or(sett_ne(sett_at(f->fade, 0), 1.0), sett_ne(sett_at(f->fade, 1), 1.0))))

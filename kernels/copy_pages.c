@@ -6,7 +6,7 @@ static void settle(void *options, choice *c)
 {
     sett_copy_pages_options *o = options;
     sett_copy_pages_tuning *tune = &o->tuning;
-    sett__is_whole(c, o->dtype);
+    sett__is_copied(c, o->dtype);
     sett__is_zero(c, "reserved", o->reserved);
     sett__in_range(c, "cols", o->cols, 1, 1 << 28);
     if (*c->why)

@@ -13,7 +13,6 @@ static void settle(void *options, choice *c)
         REFUSE(c, ".dtype is %s: f16, bf16, f32 or i32", o->dtype ? sett_dtype_name(o->dtype) : "not given");
     sett__in_range(c, "exclusive", o->exclusive, 0, 1);
     sett__in_range(c, "split", o->split, 0, 1);
-    sett__is_zero(c, "reserved", o->reserved);
     sett__either(&tune->threads, 512);
     sett__whole_warps(c, tune->threads);
     if (!o->split && tune->blocks > 1)

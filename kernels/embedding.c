@@ -5,12 +5,10 @@
 static void settle(void *options, choice *c)
 {
     sett_embedding_options *o = options;
-    const int bits = sett_dtype_bits(o->dtype);
-    if (bits != 8 && bits != 16 && bits != 32)
-        REFUSE(c, ".dtype is %s: one of 8, 16 or 32 bits", o->dtype ? sett_dtype_name(o->dtype) : "not given");
+    sett__is_copied(c, o->dtype);
     if (*c->why)
         return;
-    const int vec = sett__vec(o->dtype);
+    const int vec = sett__vec(o->dtype), bits = sett_dtype_bits(o->dtype);
     sett__in_range(c, "cols", o->cols, 1, vec << 14);
     if (!*c->why && bits == 8 && o->cols % vec)
         REFUSE(c, ".cols is %d: of 8 bits a multiple of %d", o->cols, vec);

@@ -5,7 +5,7 @@
 static void settle(void *options, choice *c)
 {
     sett_gather_pages_options *o = options;
-    sett__is_whole(c, o->dtype);
+    sett__is_copied(c, o->dtype);
     sett__is_zero(c, "reserved", o->reserved);
     sett__in_range(c, "d", o->d, 1, 1 << 16);
     sett__in_range(c, "page", o->page, 1, 1024);

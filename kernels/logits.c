@@ -135,8 +135,7 @@ void sett__logits_meet(const sett__logits *w, sett_binary_op op, int n, sett_val
     }
 }
 
-/* A number whose order as an unsigned one is that of the Float32. */
-static sett_val *ordered(sett_val *x)
+sett_val *sett__logits_ordered(sett_val *x)
 {
     sett_val *bits = sett_bitcast(x, SETT_I32);
     return sett_bitcast(sett_xor(bits, sett_or(sett_shr(bits, 31), INT32_MIN)), SETT_U32);
@@ -169,7 +168,7 @@ sett__largest sett__logits_largest(const sett__logits *w, sett_val *(*of)(const 
         sett_set(most, sett_where(more, m, sett_at(most, 0)), 0);
     }
     /* The largest in the upper half; below it the column, negated, so that the first has the largest number. -0 + 0 is 0. */
-    sett_val *high = sett_shl(sett_to(ordered(sett_add(sett_at(most, 0), 0.0)), SETT_U64), 32);
+    sett_val *high = sett_shl(sett_to(sett__logits_ordered(sett_add(sett_at(most, 0), 0.0)), SETT_U64), 32);
     sett_val *low = sett_to(sett_bitcast(sett_not(sett_at(col, 0)), SETT_U32), SETT_U64), *key = sett_or(high, low), *all;
     if (w->tune.blocks > 1)
         sett_cluster_wait(b);

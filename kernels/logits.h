@@ -20,6 +20,9 @@ typedef struct sett__logits {
     sett_tensor *told, *turn;
 } sett__logits;
 
+/* A number whose order as an unsigned one is that of the Float32. */
+sett_val *sett__logits_ordered(sett_val *);
+
 void sett__logits_settle(sett_logits_tuning *, choice *, sett_dtype, int cols, int reserved);
 /* Grid and block, and where a row lies. X is (M,cols). together: so many blocks shall run on a multiprocessor at once, if they are of 512 threads. */
 sett__logits sett__logits_begin(sett_build *, const sett_logits_tuning *, sett_tensor *X, sett_val *M, int cols, int sums, int together, int no_pdl);

@@ -22,7 +22,7 @@ typedef struct work {
     const sett_moe_permute_options *o;
     sett_build *b;
     int warps;
-    sett_val *lane, *warp, *t, *n; /* n: of ids */
+    sett_val *lane, *warp, *t, *tokens, *n; /* n: ids of these */
     sett_tensor *id, *counts /* (experts, warps) */;
 } work;
 
@@ -31,13 +31,13 @@ typedef void each_of(const work *, sett_val *at, sett_val *expert, sett_val *our
 static void walk(const work *w, each_of *each, const void *user)
 {
     sett_build *b = w->b;
-    sett_val *run = sett_mul(sett_ceil_div(sett_ceil_div(w->n, LANES), w->warps), LANES), *from = sett_mul(w->warp, run), *to = sett_min(sett_add(from, run), w->n);
+    sett_val *run = sett_value(b, sett_mul(sett_ceil_div(sett_ceil_div(w->n, LANES), w->warps), LANES)), *from = sett_mul(w->warp, run), *to = sett_min(sett_add(from, run), w->n);
     sett_for (b, first, from, to, LANES * AHEAD) {
         sett_val *expert[AHEAD], *at[AHEAD], *ours[AHEAD];
         for (int i = 0; i < AHEAD; i++) {
             at[i] = sett_add(sett_add(first, i * LANES), w->lane);
             sett_val *in = sett_lt(at[i], to);
-            expert[i] = sett_gather(w->id, at[i], .pred = in, .fill = -1);
+            expert[i] = sett_gather(w->id, sett_add(sett_floordiv(at[i], w->o->top_k), sett_mul(sett_mod(at[i], w->o->top_k), w->tokens)), .pred = in, .fill = -1);
             ours[i] = sett_and(in, sett_and(sett_ge(expert[i], 0), sett_lt(expert[i], w->o->experts)));
         }
         for (int i = 0; i < AHEAD; i++)
@@ -74,7 +74,7 @@ static void put(const work *w, sett_val *at, sett_val *expert, sett_val *ours, s
     sett_build *b = w->b;
     sett_val *before = before_me(w, same), *next = sett_at(w->counts, sett_max(expert, 0), w->warp), *row = sett_add(next, before);
     sett_if (b, sett_lt(at, w->n))
-        sett_set(out->place, sett_where(ours, row, -1), at);
+        sett_set(out->place, sett_where(ours, row, -1), sett_floordiv(at, w->o->top_k), sett_mod(at, w->o->top_k));
     sett_if (b, sett_and(ours, sett_lt(row, out->rows)))
         sett_set(out->token, sett_floordiv(at, w->o->top_k), row);
     sett_sync_warp(b);
@@ -136,9 +136,7 @@ void sett_moe_permute(sett_build *b, const void *user)
     sett_grid(b, 1);
     sett_block(b, o.tuning.threads);
     sett__begin(b, o.no_pdl);
-    work w = {.o = &o, .b = b, .warps = o.tuning.threads / LANES, .lane = sett_lane_idx(b), .warp = sett_warp_idx(b), .t = sett_thread_idx(b, 0), .n = sett_mul(M, o.top_k)};
-    sett_layout *flat = sett_make_layout(b, T1(w.n));
-    w.id = sett_composition(ID, flat);
+    work w = {.o = &o, .b = b, .warps = o.tuning.threads / LANES, .lane = sett_lane_idx(b), .warp = sett_warp_idx(b), .t = sett_thread_idx(b, 0), .tokens = M, .id = ID, .n = sett_mul(M, o.top_k)};
     w.counts = sett_make_smem_tensor(b, SETT_I32, sett_make_layout(b, T(o.experts, w.warps)), 16, .name = "counts");
     sett_for (b, i, w.t, o.experts * w.warps, o.tuning.threads)
         sett_set(w.counts, 0, i);
@@ -149,7 +147,7 @@ void sett_moe_permute(sett_build *b, const void *user)
     sett_sync_threads(b);
     add_up(&w, OFFSETS);
     sett_sync_threads(b);
-    walk(&w, put, &(outputs){.token = TOKEN, .place = sett_composition(PLACE, flat), .rows = R});
+    walk(&w, put, &(outputs){.token = TOKEN, .place = PLACE, .rows = R});
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_moe_permute_options, member_)

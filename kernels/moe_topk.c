@@ -81,8 +81,8 @@ static void choose(const work *w, sett_val *score, sett_val *by, sett_val *scale
     sett_build *b = w->b;
     sett_val *weight = sett_const(b, SETT_F32, 0.0), *id = sett_const(b, SETT_I32, 0), *sum = sett_const(b, SETT_F32, 0.0);
     for (int j = 0; j < w->o->top_k; j++) {
-        sett_val *most = sett_warp_redux_sync(sett__ordered(sett_reduce(by, SETT_MAX, -INFINITY)), SETT_MAX);
-        sett_val *is = sett_eq(sett__ordered(by), most);
+        sett_val *most = sett_warp_redux_sync(sett__logits_ordered(sett_reduce(by, SETT_MAX, -INFINITY)), SETT_MAX);
+        sett_val *is = sett_eq(sett__logits_ordered(by), most);
         sett_val *first = sett_warp_redux_sync(sett_reduce(sett_where(is, w->expert, INT32_MAX), SETT_MIN, INT32_MAX), SETT_MIN);
         sett_val *chosen = sett_eq(w->expert, first);
         sett_val *own = sett_reduce(sett_where(chosen, score, 0.0), SETT_ADD, 0.0);

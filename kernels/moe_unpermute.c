@@ -25,8 +25,8 @@ void sett_moe_unpermute(sett_build *b, const void *user)
         return;
     enum { TOGETHER = 8 };
     const int vec = sett__vec(o.dtype), piece = o.tuning.threads * vec, pieces = (o.cols + piece - 1) / piece;
-    sett_val *M = sett_sym(b, "M"), *R = sett_sym(b, "R");
-    sett_tensor *P = sett_param(b, "P", o.dtype, sett_row_major(b, R, o.cols), .align = 16);
+    sett_val *M = sett_sym(b, "M"), *rows = sett_sym(b, "T");
+    sett_tensor *P = sett_param(b, "P", o.dtype, sett_row_major(b, rows, o.cols), .align = 16);
     sett_tensor *W = sett_param(b, "W", SETT_F32, sett_row_major(b, M, o.top_k)), *PLACE = sett_param(b, "PLACE", SETT_I32, sett_row_major(b, M, o.top_k));
     sett_tensor *RES = o.residual ? sett_param(b, "R", o.dtype, sett_row_major(b, M, o.cols), .align = 16) : NULL;
     sett_tensor *Y = sett_param(b, "Y", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
@@ -42,7 +42,7 @@ void sett_moe_unpermute(sett_build *b, const void *user)
             sett_val *v[TOGETHER], *weight[TOGETHER], *is[TOGETHER];
             for (int i = 0; i < TOGETHER && j + i < o.top_k; i++) {
                 sett_val *place = sett_at(PLACE, row, j + i);
-                is[i] = sett_and(sett_ge(place, 0), sett_lt(place, R)), weight[i] = sett_at(W, row, j + i);
+                is[i] = sett_and(sett_ge(place, 0), sett_lt(place, rows)), weight[i] = sett_at(W, row, j + i);
                 v[i] = sett_load(MINE(P, place), .pred = is[i]);
             }
             for (int i = 0; i < TOGETHER && j + i < o.top_k; i++)

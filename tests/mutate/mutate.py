@@ -126,14 +126,17 @@ class Mutant:
         return out
 
 
-def moved(text, block, i, step, own):
-    """The place past the next statements that way, up to and with the first that accesses memory; None: there is none."""
+def moved(text, block, i, step, own, ways):
+    """The place past the next statements that way, up to and with the first that accesses memory, or, of what comes later, that tells, of what
+    comes earlier, that waits; None: there is none."""
+    other = EARLIER if step > 0 else LATER
+    ends = [*own, *(name for name, way in ways.items() if way == other)]
     k = i + step
     while 0 <= k < len(block):
         s = text[block[k][0]:block[k][1]]
         if re.match(r"(return|break|continue)\b", s):
             return None
-        if ACCESS.search(s) or any(re.search(r"\b%s\s*\(" % f, s) for f in own):
+        if ACCESS.search(s) or re.match(r"sett__\w+\s*\(", s) or any(re.search(r"\b%s\s*\(" % f, s) for f in ends):
             return block[k][1] if step > 0 else block[k][0]
         if re.match(r"[A-Za-z_][\w ]*[ *]\w+ *=", s) and step > 0:
             return None  # what is declared there may be used by what follows
@@ -159,17 +162,22 @@ def apart(text):
     return "".join(out)
 
 
-def waits_alone(text):
-    """Functions of a file that wait, or tell, and access nothing: what they do, as in CALLS. Their calls are moved like those in them."""
-    bodies, out = {name: text[first:behind] for name, first, behind in functions(text)}, {}
-    loud = re.compile(r"\bsett__\w+\s*\(|\bsett_make|" + ACCESS.pattern)
-    for name, body in bodies.items():
-        called = set(re.findall(r"\b(\w+)\s*\(", body))
-        ways = [way for of, way in {**CALLS, **out}.items() if of in called]
-        quiet = not loud.search(body) and not any(of in called and loud.search(bodies[of]) for of in bodies)
-        if ways and quiet:
-            out[name] = LATER * any(w & LATER for w in ways) | EARLIER * any(w & EARLIER for w in ways)
-    return out
+def sorts(text):
+    """Of a file's functions: those that access memory, or call what may; and what those do that only wait or tell, as in CALLS. Calls of the
+    latter are moved like those in them."""
+    bodies = {name: text[first:behind] for name, first, behind in functions(text)}
+    called = {name: set(re.findall(r"\b(\w+)\s*\(", body)) for name, body in bodies.items()}
+    loud = {name for name, body in bodies.items() if re.search(r"\bsett__\w+\s*\(|\bsett_make|" + ACCESS.pattern, body)}
+    more = loud
+    while more:
+        more = {name for name in bodies if called[name] & loud} - loud
+        loud |= more
+    waits = {}
+    for name in bodies:
+        ways = [way for of, way in {**CALLS, **waits}.items() if of in called[name]]
+        if ways and name not in loud:
+            waits[name] = LATER * any(w & LATER for w in ways) | EARLIER * any(w & EARLIER for w in ways)
+    return loud, waits
 
 
 def moves_as(text, at, end, first):
@@ -188,8 +196,8 @@ def mutants(file):
         source = f.read()
     text = apart(blank(source))
     source = "".join(";" if t == ";" else s for s, t in zip(source, text))
-    own = [name for name, first, _ in functions(text)]
-    waits = waits_alone(text)
+    own, waits = sorts(text)
+    ways = {**CALLS, **waits}
     calls = re.compile(r"\b(" + "|".join([*waits, CALL.pattern[3:].split(")")[0]]) + r")\s*\(")
     out = []
     for function, first, behind in functions(text):
@@ -209,7 +217,7 @@ def mutants(file):
                 if s[1] != end + 1 or not moves_as(text, at, end, s[0]):
                     continue
                 for way, how, step in ((LATER, "later", 1), (EARLIER, "earlier", -1)):
-                    to = moved(text, block, i, step, own) if {**CALLS, **waits}[name] & way else None
+                    to = moved(text, block, i, step, own, ways) if ways[name] & way else None
                     if to is not None:
                         out.append(Mutant(file, source, function, name, nth, how, [(*s, ";"), (to, to, " " + source[slice(*s)] + " ")]))
                 break

@@ -61,7 +61,7 @@ SETT_API void sett_moe_permute(sett_build *, const void *options);
 SETT_API extern const sett_family sett_moe_permute_family;
 
 /* Y[m] = the sum over j of W[m][j] P[PLACE[m][j]], in the order of j, each product added by one fma; with
- * .residual R[m] comes first. A PLACE that is no row of P adds nothing. Arguments: P (R,cols), W (M,top_k) of
+ * .residual R[m] comes first. A PLACE that is no row of P adds nothing. Arguments: P (T,cols), W (M,top_k) of
  * Float32, PLACE (M,top_k) of Int32; with .residual R (M,cols); Y (M,cols).
  * dtype, of P, R and Y: f16, bf16, f32. */
 typedef struct sett_moe_unpermute_tuning {

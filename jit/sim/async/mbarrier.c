@@ -230,6 +230,12 @@ static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes
     return !last || tell_waited(c, w, i, lanes, last);
 }
 
+/* In a lazy order that is checked a try_wait waits for no time at all, so that a kernel that ignores its answer shows. */
+static bool gives_up_at_once(const sett__core *c)
+{
+    return c->launch->check && c->launch->async.policy == SETT__ASYNC_LAZY;
+}
+
 /* Has a try_wait waited long enough? By a random policy at any time. */
 static bool gives_up(const sett__core *c, const sett__warp *w)
 {
@@ -244,14 +250,14 @@ bool sett__mbarrier_wait(sett__core *c, sett__warp *w, const sett__insn *i)
     if (!ask(c, w, i, &yes, &first))
         return false;
     bool all = yes == w->active, try = sett__form_op(c, i)->code == SETT__MBTRY;
-    if (!all && try && !gives_up(c, w))
+    if (!all && try && !gives_up_at_once(c) && !gives_up(c, w))
         return sett__try_again(w, SETT__FOR_MBARRIER, first);
     w->apart.give_up = false;
     uint8_t *d = sett__at(w, i->d);
     for (int l = 0; l < WARP; l++)
         d[l] = yes >> l & 1;
     if (!all) {
-        w->state = try ? w->state : SETT__PAUSED;
+        w->state = try && !gives_up_at_once(c) ? w->state : SETT__PAUSED;
         w->wait = (sett__wait){SETT__FOR_POLL, first};
     }
     return true;

@@ -182,6 +182,15 @@ static bool is_begun(const sett__cta *b, const sett__warp *w)
     return m && (m->tx || (m->pending && m->pending < m->count));
 }
 
+/* Of its first product that has not ended. */
+static uint32_t product_op(const sett__cluster *k, const sett__warp *w)
+{
+    for (uint32_t n = 0; n < k->n_event; n++)
+        if (k->event[n]->kind == SETT__EVENT_WGMMA && k->event[n]->warp == w)
+            return k->event[n]->op;
+    return SETT__NONE;
+}
+
 /* Count, bytes or init of what it waits for. SETT__NONE: it has none. */
 static uint32_t cause_op(const sett__core *c, const sett__cta *b, const sett__warp *w)
 {
@@ -189,8 +198,10 @@ static uint32_t cause_op(const sett__core *c, const sett__cta *b, const sett__wa
         const sett__mbarrier *m = &b->mbar[w->wait.id];
         return !m->pending && m->expects ? m->expects - 1 : m->op;
     }
-    if (for_product(c, w))
-        return sett__wait_op(c, sett__wgmma_missing(b, w, w->wait.id));
+    if (for_product(c, w)) {
+        const sett__warp *missing = sett__wgmma_missing(b, w, w->wait.id);
+        return missing->state == SETT__DONE ? product_op(b->cluster, w) : sett__wait_op(c, missing);
+    }
     for (uint32_t i = 0; i < b->n_warps; i++) /* who is somewhere else */
         if (b->warp[i].state != SETT__DONE && sett__wait_op(c, &b->warp[i]) != sett__wait_op(c, w))
             return sett__wait_op(c, &b->warp[i]);
@@ -234,7 +245,11 @@ static void find(sett__core *c, const sett__cta *b, const sett__warp *w)
         sett__finding_site(&f, by, sett__role_of(&c->program->given->op[by]));
     add_cause(c, b, w, &why);
     sett__put_graph(c, &text);
-    sett__report(c, &f, "%s waits for ever for %s%s", sett__ops[c->program->given->op[at].code].text, cause, words);
+    const uint8_t other = w->wait.what == SETT__FOR_REGISTERS ? SETT_CHECK_REGISTERS : for_product(c, w) && is_dead_end(c, b, w) ? SETT_CHECK_DIVERGENCE : SETT_CHECK_DEADLOCK;
+    for (int k = other == SETT_CHECK_DEADLOCK; k < 2; k++) { /* what it is a deadlock of has a kind of its own */
+        f.kind = k ? SETT_CHECK_DEADLOCK : other;
+        sett__report(c, &f, "%s waits for ever for %s%s", sett__ops[c->program->given->op[at].code].text, cause, words);
+    }
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------------------------- */

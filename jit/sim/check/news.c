@@ -51,26 +51,26 @@ const sett__item *sett__news_find(const sett__news *k, uint32_t domain)
     return k && lo < k->n && k->item[lo].domain == domain ? &k->item[lo] : NULL;
 }
 
-static size_t times_of(uint32_t stride)
+static sett__past *past_of(const uint32_t *at, uint32_t stride, size_t part)
 {
-    return (size_t)2 * CLOCKS * stride;
-}
-
-sett__past *sett__past_of(const uint32_t *at, uint32_t stride)
-{
-    const size_t n = (size_t)3 * CLOCKS * stride;
+    const size_t n = 3 * part;
     sett__past *p = malloc(sizeof *p + n * sizeof *at);
     if (!p)
         return NULL;
-    p->refs = 1, p->stride = stride;
+    p->refs = 1, p->stride = stride, p->part = part;
     memcpy(p->at, at, n * sizeof *at);
     return p;
+}
+
+sett__past *sett__past_of(const near *n, const clocks *k)
+{
+    return past_of(k->at, n->stride, n->part);
 }
 
 /* Does b know all that a knows? */
 static bool within(const sett__past *a, const sett__past *b)
 {
-    const size_t times = times_of(a->stride), masks = times / 2;
+    const size_t times = 2 * a->part, masks = a->part;
     uint32_t more = 0;
     for (size_t i = 0; i < times; i++)
         more |= a->at[i] > b->at[i];
@@ -83,12 +83,12 @@ static bool within(const sett__past *a, const sett__past *b)
 static sett__past *past_both(sett__past *a, sett__past *b)
 {
     sett__past *p = within(b, a) ? a : within(a, b) ? b : NULL;
-    const size_t times = times_of(a->stride), masks = times / 2;
+    const size_t times = 2 * a->part, masks = a->part;
     if (p) {
         p->refs++;
         return p;
     }
-    if (!(p = sett__past_of(a->at, a->stride)))
+    if (!(p = past_of(a->at, a->stride, a->part)))
         return NULL;
     for (size_t i = 0; i < times; i++)
         p->at[i] = p->at[i] > b->at[i] ? p->at[i] : b->at[i];

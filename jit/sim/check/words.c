@@ -127,9 +127,10 @@ static int clock_of(int way)
 /* The last note of warp `at` that the actor is ordered behind; behind: the one that was found before it, or NULL. NULL: no other one tells more. */
 static const note *visible(const agent *g, int way, uint32_t at, const sett__actor *a, const note *behind)
 {
+    const uint32_t self = sett__agent(a->n, OF_WARP, a->rank, a->w->index); /* a copy's thread knew it when it began the copy */
     for (uint32_t i = !behind ? g->log[way].n : behind->all ? 0 : (uint32_t)(behind - g->log[way].note); i-- > 0;) {
         const note *x = &g->log[way].note[i];
-        if ((at == a->agent && x->lanes & a->lanes && x->time <= a->time) || sett__covers(a->n, a->known, clock_of(way), at, a_lane(x->lanes), x->time))
+        if ((at == self && x->lanes & a->lanes && x->time <= a->time) || sett__covers(a->n, a->known, clock_of(way), at, a_lane(x->lanes), x->time))
             return x;
     }
     return NULL;
@@ -141,7 +142,7 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
     const domain *d = domain_of(s, a->domain);
     sett__news *k = sett__news_make();
     clocks *now = NULL;
-    sett__past *own = k && sett__release(a->n, a->c, a->w, a->lanes, &now, false) ? sett__past_of(now->at, a->n->stride) : NULL;
+    sett__past *own = k && sett__release(a->n, a->c, a->w, a->lanes, &now, false) ? sett__past_of(a->n, now) : NULL;
     sett__clocks_drop(a->n, now);
     bool fine = own && sett__news_put(k, &(sett__item){.domain = a->domain, .past = own, .weak = *weak});
     sett__past_drop(own);
@@ -162,7 +163,7 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
 /* Of the own cluster. */
 static bool learn_own(const sett__actor *a, int way, uint32_t lanes, const sett__past *p)
 {
-    const size_t part = (size_t)CLOCKS * p->stride, stronger = (size_t)STRONGER * p->stride;
+    const size_t part = p->part, stronger = (size_t)STRONGER * p->stride;
     clocks *k = p->stride == a->n->stride ? sett__clocks_new(a->n, NULL) : NULL;
     if (!k)
         return p->stride != a->n->stride;
@@ -272,7 +273,7 @@ bool sett__words_read(sett__words *s, const sett__actor *a, const sett__strong *
     word *w = word_of(s, x);
     if (!w)
         return false;
-    static const sett__weak fine = {.why = SETT__NOT_WEAK};
+    const sett__weak fine = {.op = a->op, .other = w->op, .why = SETT__NOT_WEAK};
     const bool acquires = x->sem == SETT_SEM_ACQUIRE || x->sem == SETT_SEM_ACQ_REL;
     const uint8_t why = acquires && is_wide(x->scope) ? SETT__NOT_WEAK : acquires ? SETT__NARROW_ACQUIRE : SETT__NO_ACQUIRE;
     const sett__weak weak = {.op = a->op, .other = w->op, .why = why};
@@ -312,7 +313,7 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
     const bool releases = x->sem == SETT_SEM_RELEASE || x->sem == SETT_SEM_ACQ_REL, fenced = !releases && g && !(a->lanes & ~g->fence.lanes);
     const uint8_t scope = fenced ? narrower(x->scope, g->fence.scope) : x->scope;
     sett__weak weak = {.op = a->op, .other = a->op, .why = !releases && !fenced ? SETT__NO_RELEASE : !is_wide(scope) ? SETT__NARROW_RELEASE : fenced ? SETT__EARLY_FENCE : SETT__NOT_WEAK};
-    const sett__weak none = {.why = SETT__NOT_WEAK};
+    const sett__weak none = {.op = a->op, .other = a->op, .why = SETT__NOT_WEAK};
     if (!(x->how & SETT__READ))
         forget(w);
     w->op = a->op;
@@ -335,10 +336,13 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
 
 bool sett__words_fence(sett__words *s, const sett__actor *a, uint8_t scope)
 {
-    static const sett__weak fine = {.why = SETT__NOT_WEAK};
+    const sett__weak fine = {.op = a->op, .other = a->op, .why = SETT__NOT_WEAK};
     agent *g = agent_of(s, a);
     if (!g)
         return false;
+    for (uint32_t i = g->log[SETT__STRONGEST].n; i-- > 0 && is_wide(scope) && g->log[SETT__STRONGEST].note[i].weak.why == SETT__NO_ACQUIRE;)
+        if (!(g->log[SETT__STRONGEST].note[i].lanes & ~a->lanes))
+            g->log[SETT__STRONGEST].note[i].weak = fine;
     if (g->seen.news && g->seen.lanes & a->lanes) {
         const sett__item *home = sett__news_find(g->seen.news, a->domain);
         if (is_wide(scope) ? !learn(s, SETT__WRITTEN, a, g->seen.lanes & a->lanes, g->seen.news, &fine) : home && !learn_own(a, SETT__WRITTEN, a->lanes, home->past))
@@ -385,26 +389,70 @@ void sett__words_plain(sett__words *s, uintptr_t at, uint64_t bytes)
 /* ---- the question ------------------------------------------------------------------------------------------------------------- */
 static bool covers(const sett__past *p, int clock, const sett__stamp *x, uint8_t lane)
 {
-    const uint32_t *base = p->at + (size_t)clock * p->stride + x->agent, *top = base + (size_t)CLOCKS * p->stride, mask = base[(size_t)2 * CLOCKS * p->stride];
+    const uint32_t *base = p->at + (size_t)clock * p->stride + x->agent, *top = base + p->part, mask = base[2 * p->part];
     return *base >= x->epoch || (*top >= x->epoch && (lane >= WARP ? mask & (mask - 1) : mask >> lane & 1));
 }
 
-bool sett__words_before(const sett__words *s, int way, const sett__actor *a, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *weak)
+bool sett__words_before(const sett__words *s, int way, const sett__actor *a, const sett__stamp *old, uint8_t lane, int *fenced, sett__weak weak[SETT__SIDES])
 {
     const domain *d = domain_of(s, a->domain);
+    const int of = a->n->clocks == CLOCKS ? 0 : GLOBAL;
     bool found = false;
-    *fenced = false;
+    *fenced = 0;
     for (uint32_t w = 0; d && d->notes && w < d->n; w++)
         for (const note *x = NULL; (x = visible(&d->agent[w], way, w, a, x));) {
             const sett__item *y = sett__news_find(x->news, old->domain);
             if (!y || !covers(y->past, clock_of(way), old, lane))
                 continue;
             if (!found)
-                *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
+                weak[SETT__RELEASED] = y->weak, weak[SETT__ACQUIRED] = x->weak;
+            if (!found && y->weak.why == SETT__EARLY_FENCE && x->weak.why) /* the fence is early for what came behind it alone */
+                weak[SETT__RELEASED].why = SETT__NOT_WEAK;
             found = true;
-            *fenced |= covers(y->past, FENCED, old, lane) || sett__covers(a->n, a->known, FENCED, w, a_lane(x->lanes), x->time);
+            const int now = covers(y->past, OWN_FENCE + of, old, lane) ? 2 :
+                covers(y->past, FENCED + of, old, lane) || sett__covers(a->n, a->known, FENCED + of, w, a_lane(x->lanes), x->time);
+            *fenced = now > *fenced ? now : *fenced;
         }
     return found;
+}
+
+bool sett__words_knower(const sett__words *s, const sett__actor *a, const sett__stamp *old, uint8_t lane, uint32_t *by, uint32_t *lanes, uint32_t *op)
+{
+    const domain *d = domain_of(s, a->domain);
+    for (uint32_t w = 0; d && w < d->n; w++)
+        for (uint32_t i = 0; i < d->agent[w].log[SETT__WRITTEN].n; i++) {
+            const note *x = &d->agent[w].log[SETT__WRITTEN].note[i];
+            const sett__item *y = sett__news_find(x->news, old->domain);
+            if (!y || !covers(y->past, BEFORE, old, lane))
+                continue;
+            *by = w, *lanes = x->lanes, *op = x->weak.op;
+            return true;
+        }
+    return false;
+}
+
+/* It was released after that access of its cluster: some of what it knows is younger. */
+static bool is_younger(const sett__past *p, uint32_t epoch)
+{
+    const uint32_t *base = p->at + (size_t)BEFORE * p->stride, *top = base + (size_t)CLOCKS * p->stride;
+    for (uint32_t i = 0; i < p->stride; i++)
+        if (base[i] >= epoch || top[i] >= epoch)
+            return true;
+    return false;
+}
+
+bool sett__words_missed(const sett__words *s, const sett__actor *a, const sett__stamp *old, uint32_t *op)
+{
+    const domain *d = domain_of(s, a->domain);
+    for (uint32_t w = 0; d && w < d->n; w++)
+        for (const note *x = NULL; (x = visible(&d->agent[w], SETT__WRITTEN, w, a, x));) {
+            const sett__item *y = sett__news_find(x->news, old->domain);
+            if (!y || !is_younger(y->past, old->epoch))
+                continue;
+            *op = y->weak.op;
+            return true;
+        }
+    return false;
 }
 
 bool sett__words_used(const sett__words *s)

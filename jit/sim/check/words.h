@@ -10,6 +10,7 @@
 #include "cells.h"
 
 enum { SETT__WRITTEN, SETT__STRONGEST, SETT__WAYS };
+enum { SETT__RELEASED, SETT__ACQUIRED, SETT__SIDES };
 /* Who acts: lanes of a warp, in the cluster `domain`; or what it began. */
 typedef struct sett__actor {
     near *n;
@@ -47,7 +48,11 @@ bool sett__words_used(const sett__words *);
 /* What a strong access wrote comes before what follows a read of it: has the actor, or who is ordered before it, read it since? */
 bool sett__words_observed(const sett__words *, const sett__actor *, const sett__stamp *old, uintptr_t at);
 /* Is the older access, of another cluster, ordered before what the actor does, by what clusters told each other? fenced: is a fence of the
- * async proxy on the way, too? weak: of STRONGEST, why not as it is written. */
-bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *);
+ * async proxy on the way, too (1), of who had the older access (2)? weak: of each side: the operation, and of STRONGEST why not as it is written. */
+bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, int *fenced, sett__weak weak[SETT__SIDES]);
+/* Another of the actor's cluster, before whom it is, as it is written: its warp, lanes, and the operation that acquired. */
+bool sett__words_knower(const sett__words *, const sett__actor *, const sett__stamp *old, uint8_t lane, uint32_t *by, uint32_t *lanes, uint32_t *op);
+/* The actor has acquired what the older one's cluster released later, and that did not include it: by which operation. */
+bool sett__words_missed(const sett__words *, const sett__actor *, const sett__stamp *old, uint32_t *op);
 
 #endif
