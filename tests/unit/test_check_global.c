@@ -209,6 +209,19 @@ static void last_one(sett_build *b, const kernel *k)
     }
 }
 
+/* The last of so many blocks that each has told by one word reads what the first wrote. */
+enum { MANY = 700 };
+static void many(sett_build *b, const kernel *k)
+{
+    sett_if (b, sett_eq(k->t, 0)) {
+        MARK(0), sett_set(k->D, 1, k->i);
+        sett_val *before;
+        MARK(2), before = sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, k->right ? SETT_SEM_ACQ_REL : SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0);
+        sett_if (b, sett_eq(before, MANY - 1))
+            MARK(1), sett_set(k->X, sett_at(k->D, 0), 0);
+    }
+}
+
 /* The last block to come reads what the first one wrote: one atomic tells, and learns. */
 static void count_in(sett_build *b, const kernel *k, sett_sem wrong)
 {
@@ -366,12 +379,13 @@ static const struct {
     {"release alone", release_alone, SETT_CHECK_ORDER, 3, "acquires nothing: it is SETT_SEM_RELEASE"},
     {"acquire alone", acquire_alone, SETT_CHECK_ORDER, 3, "sett_atomic_ordered(flag, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, ...)"},
     {"one lane learns", one_lane_learns, SETT_CHECK_RACE, 3, "lane 0 is ordered behind the write, by atom at"},
+    {"many", many, SETT_CHECK_ORDER, 2, NULL},
 };
 
 START_TEST(right_and_wrong)
 {
     found f;
-    plan p = {.body = table[_i].body, .right = true};
+    plan p = {.body = table[_i].body, .right = true, .blocks = table[_i].body == many ? MANY : 0};
     run_with(&f, &p, SETT_CHECKS_ERRORS);
     ck_assert_msg(!f.n, "%s, right: %s", table[_i].name, f.text[0]);
     p.right = false;

@@ -163,7 +163,7 @@ static const struct {
     /* memory at addresses */
     {"%30 = const u64 64\n%31 = gmem i32x0 %30 align=4\n%32 = load i32 %31[0] align 4", "load of global memory: 0x40 is no address of it"},
     {"%30 = gmem i32x16 %15 align=16\n%32 = load i32 %30[%0] align 4", "load of global memory: bytes 64 to 67 of 64 are outside"},
-    {"%30 = const u64 4\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\n%33 = load i32 %32[0] align 4", "which is not a multiple of the 16 that gmem promises"},
+    {"%30 = const u64 4\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\n%33 = load i32 %32[0] align 4", "bytes behind a multiple of 16, and gmem promises such a multiple"},
     {"%30 = const u64 4080\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\nstore %32[4] i32 %0 align 4", "store to global memory: bytes 4096 to 4099 of an allocation of 4096 are outside"},
     /* registers */
     {"setmaxnreg way=dec count=240\nsetmaxnreg way=inc count=40", "setmaxnreg: up to 40 registers, and the thread has 240"},

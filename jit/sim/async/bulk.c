@@ -97,7 +97,9 @@ static bool load_part(sett__core *c, sett__event *e, uint32_t part)
         memcpy(x->at.to[k]->shared + x->at.offset, x->data, x->bytes);
         if (!sett__tell(c, &write))
             return false;
-        if (c->program->follow && !e->reads)
+        if (c->program->follow && e->reads)
+            sett__poison_moved(c, e->op, c->cta, (uint32_t)(x->from - c->cta->shared), x->at.to[k], x->at.offset, x->bytes);
+        else if (c->program->follow)
             sett__poison_copied(c, e->op, sett__arg(c->program->given, &c->program->given->op[e->op], 1), x->at.to[k], x->at.offset, x->from, x->bytes);
     }
     return sett__landed(c, e, &x->at, x->bytes);

@@ -441,7 +441,9 @@ bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync
     if (!g->words)
         return true;
     if (s->what == SETT__CLUSTER_BEGINS)
-        sett__words_ended(g->words, (uint32_t)c->cta->number + 1);
+        sett__words_begin(g->words, n->blocks);
+    if (s->what == SETT__BLOCK_ENDS)
+        sett__words_left(g->words, (uint32_t)s->of->number + 1, n->blocks);
     if (s->what != SETT__MEMORY_FENCED)
         return true;
     const uint8_t scope = (uint8_t)sett__attr(t->arg, &t->op[s->op], SETT__AT_FENCE_SCOPE);

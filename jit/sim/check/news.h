@@ -28,5 +28,7 @@ const sett__item *sett__news_find(const sett__news *, uint32_t domain);
 bool sett__news_put(sett__news *, const sett__item *);
 /* *to gets what is in `from` too; it is copied where others have it. False: out of memory. */
 bool sett__news_join(sett__news **to, sett__news *from);
+/* Of more clusters than `most` the older ones are forgotten, so that half as many are left. False: out of memory. */
+bool sett__news_cut(sett__news **to, uint32_t most);
 
 #endif

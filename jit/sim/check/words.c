@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIXED = UINT32_MAX, MOST_STRONGEST = 512 /* clusters whose news a word keeps to explain what is weak */ };
+enum { MIXED = UINT32_MAX, MOST_STRONGEST = 2048 /* clusters whose news a word keeps to explain what is weak: of more, the last ones' */ };
 /* What lanes of a warp know from this epoch on, with what they had learned before. */
 typedef struct note {
     uint32_t time, lanes;
@@ -20,7 +20,7 @@ typedef struct domain {
     uint32_t number, n;
     struct domain *next;
     agent *agent;
-    uint32_t notes;
+    uint32_t notes, left; /* left: blocks that have ended */
 } domain;
 typedef struct look { /* somebody read a word */
     uint32_t domain, agent, lanes, time, when;
@@ -32,14 +32,14 @@ typedef struct word {
     struct word *next;
     sett__news *wide, *narrow, *all;     /* as written, for the device and for less; STRONGEST */
     uint32_t wide_of[2], narrow_of[2]; /* whose: cluster and rank, or MIXED */
-    bool released, cut;            /* by its last write, as written; cut: too many for `all` */
+    bool released;                 /* by its last write, as written */
 } word;
 enum { BUCKETS = 1 << 12 };
 struct sett__words {
     word *word[BUCKETS];
     domain *domain;
     uint32_t n_word;
-    bool explains; /* STRONGEST is kept too */
+    bool explains, over; /* explains: STRONGEST is kept too; over: all blocks of a cluster have ended */
 };
 
 /* ---- who and where --------------------------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void forget(word *w)
     sett__news_drop(w->all);
     w->wide = w->narrow = w->all = NULL;
     w->wide_of[0] = w->narrow_of[0] = 0;
-    w->released = w->cut = false;
+    w->released = false;
 }
 
 static word *word_of(sett__words *s, const sett__strong *x)
@@ -321,17 +321,12 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
     sett__news *told = !g ? NULL : releases ? gather(s, SETT__WRITTEN, a, &none) : fenced ? sett__news_hold(g->fence.news) : NULL;
     bool fine = g && (told || !(releases || fenced)) && (!told || release(w, a, told, scope));
     sett__news_drop(told);
-    if (!fine || w->cut || !s->explains)
+    if (!fine || !s->explains)
         return fine;
     sett__news *all = gather(s, SETT__STRONGEST, a, &weak);
     fine = all && sett__news_join(&w->all, all);
     sett__news_drop(all);
-    if (fine && w->all->n > MOST_STRONGEST) {
-        sett__news_drop(w->all);
-        w->all = NULL;
-        w->cut = true;
-    }
-    return fine;
+    return fine && sett__news_cut(&w->all, MOST_STRONGEST);
 }
 
 bool sett__words_fence(sett__words *s, const sett__actor *a, uint8_t scope)
@@ -486,14 +481,25 @@ static void free_domain(domain *d)
     free(d);
 }
 
-void sett__words_ended(sett__words *s, uint32_t number)
+/* Copies of a block that has ended may still go on, until the next cluster begins. */
+void sett__words_left(sett__words *s, uint32_t number, uint32_t blocks)
 {
-    for (domain **at = &s->domain, *d; (d = *at); at = &d->next)
-        if (d->number == number) {
-            *at = d->next;
-            free_domain(d);
-            return;
+    domain *d = domain_of(s, number);
+    if (d)
+        s->over |= ++d->left == blocks;
+}
+
+void sett__words_begin(sett__words *s, uint32_t blocks)
+{
+    for (domain **at = &s->domain, *d; s->over && (d = *at);) {
+        if (d->left < blocks) {
+            at = &d->next;
+            continue;
         }
+        *at = d->next;
+        free_domain(d);
+    }
+    s->over = false;
 }
 
 void sett__words_free(sett__words *s)
@@ -505,7 +511,9 @@ void sett__words_free(sett__words *s)
             sett__mem_free(NULL, w->look);
             free(w);
         }
-    while (s && s->domain)
-        sett__words_ended(s, s->domain->number);
+    for (domain *d = s ? s->domain : NULL, *next; d; d = next) {
+        next = d->next;
+        free_domain(d);
+    }
     free(s);
 }

@@ -43,7 +43,8 @@ bool sett__words_write(sett__words *, const sett__actor *, const sett__strong *)
 bool sett__words_fence(sett__words *, const sett__actor *, uint8_t scope); /* what it acquires, then what it releases */
 bool sett__words_fenced(sett__words *, const sett__actor *, uint8_t scope);
 void sett__words_plain(sett__words *, uintptr_t at, uint64_t bytes); /* a plain write: who reads it sees no release before */
-void sett__words_ended(sett__words *, uint32_t domain);            /* the cluster has */
+void sett__words_left(sett__words *, uint32_t domain, uint32_t blocks); /* one of a cluster's blocks has ended */
+void sett__words_begin(sett__words *, uint32_t blocks);                 /* a cluster begins: what those knew that have ended goes */
 bool sett__words_used(const sett__words *);
 /* What a strong access wrote comes before what follows a read of it: has the actor, or who is ordered before it, read it since? */
 bool sett__words_observed(const sett__words *, const sett__actor *, const sett__stamp *old, uintptr_t at);

@@ -96,8 +96,8 @@ static bool reach_address(sett__core *c, const sett__warp *w, const sett__root *
     uint64_t base = ((const uint64_t *)sett__at(w, r->from))[s->lane];
     char memory[100];
     if (base & (r->align - 1) &&
-        !sett__object(c, w, s->lane, s->op, SETT_CHECK_ALIGN, "%s %s: it begins at 0x%llx, which is not a multiple of the %u that gmem promises", s->verb,
-            memory_of(c, r, memory), (unsigned long long)base, r->align))
+        !sett__object(c, w, s->lane, s->op, SETT_CHECK_ALIGN, "%s %s: it begins %u bytes behind a multiple of %u, and gmem promises such a multiple", s->verb,
+            memory_of(c, r, memory), (uint32_t)(base & (r->align - 1)), r->align))
         return false;
     if (r->bytes && (s->at < 0 || (uint64_t)s->at > r->bytes || s->bytes > r->bytes - (uint64_t)s->at))
         return outside(c, w, s, memory_of(c, r, memory), (int64_t)r->bytes);
