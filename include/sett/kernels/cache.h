@@ -29,8 +29,8 @@ typedef struct sett_copy_pages_options {
 SETT_API void sett_copy_pages(sett_build *, const void *options);
 SETT_API extern const sett_family sett_copy_pages_family;
 
-/* Y[OFFSETS[b] + i][h] = POOL[TABLE[b][i / page]][h][i % page] for each request b and its keys i: from pages to
- * keys beside each other, as sett_attention with .ragged takes them. Arguments: POOL (P,HK,page,d), TABLE
+/* Y[OFFSETS[b] + i][h] = POOL[TABLE[b][i / page]][h][i % page] for each request b and its keys i: from pages
+ * to keys beside each other, as sett_attention with .ragged takes them. Arguments: POOL (P,HK,page,d), TABLE
  * (B,pages) of Int32, OFFSETS (B+1) of Int32, which do not fall, Y (N,HK,d). Rows of Y from OFFSETS[B] on are
  * not written; those of a page that is not 0 to P - 1 become zeros.
  * dtype: any of 8, 16 or 32 bits. */

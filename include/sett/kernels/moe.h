@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mixture of experts around its grouped products: which experts a token takes, rows in the order of experts,
- * and the way back. <sett/kernels.h> says what all ready kernels have in common. */
+/* A mixture of experts around its grouped products: which experts a token takes, rows in the order of
+ * experts, and the way back. <sett/kernels.h> says what all ready kernels have in common. */
 #ifndef SETT_KERNELS_MOE_H
 #define SETT_KERNELS_MOE_H
 #include <sett/warm.h>
@@ -9,12 +9,12 @@
 extern "C" {
 #endif
 
-/* The .top_k experts with the largest scores, the largest first, of equals the one with the lower number; and
- * their weights. Scores are softmax(X) by rows, or with .sigmoid 1 / (1 + exp(-X)); what is chosen by is the
- * score, with .bias plus BIAS of the expert, which is finite. With .groups only the .top_groups best groups of
- * experts beside each other count: a group is as good as its largest, with .bias as its two largest together.
- * Weights are scores, without the bias, with .renormalise over the sum of those that were chosen, in the order
- * of choice; then times `scale`. A NaN of X counts as -infinity.
+/* The .top_k experts with the largest scores, the largest first, of equals the one with the lower number;
+ * and their weights. Scores are softmax(X) by rows, or with .sigmoid 1 / (1 + exp(-X)); what is chosen by
+ * is the score, with .bias plus BIAS of the expert, which is finite. With .groups only the .top_groups
+ * best groups of experts beside each other count: a group is as good as its largest, with .bias as its two
+ * largest together. Weights are scores, without the bias, with .renormalise over the sum of those that
+ * were chosen, in the order of choice; then times `scale`. A NaN of X counts as -infinity.
  * Arguments: X (M,experts); with .bias BIAS (experts) of Float32; W (M,top_k) of Float32, ID (M,top_k) of
  * Int32; scale, a Float32. Arithmetic gives the same bits on every engine and GPU.
  * dtype, of X: f16, bf16, f32. */
@@ -37,12 +37,13 @@ typedef struct sett_moe_topk_options {
 SETT_API void sett_moe_topk(sett_build *, const void *options);
 SETT_API extern const sett_family sett_moe_topk_family;
 
-/* Where each row goes, in the order of experts, and within one in that of tokens. Arguments, of Int32:
- * ID (M,top_k), each 0 to experts - 1, or anything else for an expert that is elsewhere; OFFSETS (experts + 1),
- * which is written: rows OFFSETS[e] to OFFSETS[e + 1] - 1 are of expert e, as of SETT_GROUPED_CONTIGUOUS, each
- * OFFSETS[e] a multiple of .align; TOKEN (R), written: the token of each row, -1 of those that only fill up;
- * PLACE (M,top_k), written: the row of each, -1 of an expert that is elsewhere. R is at least M top_k and, for
- * each expert, .align - 1; what would lie behind it is not written. M top_k is less than 2^31.
+/* Where each row goes, in the order of experts, and within one in that of tokens. Arguments, of Int32: ID
+ * (M,top_k), each 0 to experts - 1, or anything else for an expert that is elsewhere; OFFSETS (experts +
+ * 1), which is written: rows OFFSETS[e] to OFFSETS[e + 1] - 1 are of expert e, as of
+ * SETT_GROUPED_CONTIGUOUS, each OFFSETS[e] a multiple of .align; TOKEN (R), written: the token of each
+ * row, -1 of those that only fill up; PLACE (M,top_k), written: the row of each, -1 of an expert that is
+ * elsewhere. R is at least M top_k and, for each expert, .align - 1; what would lie behind it is not
+ * written. M top_k is less than 2^31.
  * Then `sett_embedding` with TOKEN as its ids gathers the rows. One block computes it.
  * dtype: 0. */
 typedef struct sett_moe_permute_tuning {
