@@ -363,7 +363,7 @@ void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decod
     sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
     x.t.lane = by_tma(&x.all) ? NULL : sett_lane_idx(b);
     x.scores = x.t, x.scores.o = &x.mine;
-    sett__begin(b, o->no_pdl);
+    (by_tma(&x.all) ? sett__begin_by_tma : sett__begin)(b, o->no_pdl);
     kind->run(b, &x);
 }
 
