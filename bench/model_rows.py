@@ -146,6 +146,11 @@ def quantise(tokens, cols, how):
         lambda s, got: right_of(how, s.x.double(), s, got))
 
 
+def beside(odd, even):
+    """The cell of an odd length, which is compared with that of an even one."""
+    return lambda t: odd(t)._replace(beside=even(t).title)
+
+
 def rows(pick):
     hidden, inner, long, odd = pick(4096, 128), pick(14336, 256), pick(8192, 136), pick(8191, 135)
     table = {
@@ -156,11 +161,11 @@ def rows(pick):
         "gelu_mul": lambda t: gated(t, inner, "gelu"),
         "gelu_tanh_mul": lambda t: gated(t, inner, "gelu_tanh"),
         "rows_softmax_8192": lambda t: softmax(t, long),
-        "rows_softmax_8191": lambda t: softmax(t, odd),
+        "rows_softmax_8191": beside(lambda t: softmax(t, odd), lambda t: softmax(t, long)),
         "rows_rms_norm_8192": lambda t: norm(t, long),
-        "rows_rms_norm_8191": lambda t: norm(t, odd, threads=(192, 352, 544)),
+        "rows_rms_norm_8191": beside(lambda t: norm(t, odd, threads=(256, 352, 512)), lambda t: norm(t, long)),
         "rows_fp8_8192": lambda t: norm(t, long, True, ROWS, threads=(256, 512)),
-        "rows_fp8_8191": lambda t: norm(t, odd, True, ROWS, threads=(192, 352, 544)),
+        "rows_fp8_8191": beside(lambda t: norm(t, odd, True, ROWS, threads=(256, 352, 512)), lambda t: norm(t, long, True, ROWS)),
     }
     for how, name in ((BLOCKS, "blocks"), (ROWS, "rows")):
         table[f"rms_norm_residual_fp8_{name}"] = lambda t, how=how: norm(t, hidden, True, how)

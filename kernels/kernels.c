@@ -328,8 +328,8 @@ void sett__begin_by_tma(sett_build *b, int no_pdl)
 
 int sett__row_parts(sett_dtype t, int cols, int threads)
 {
-    const int vec = sett__vec(t), most = cols % vec ? cols + vec - 1 : cols, block = vec * threads;
-    return (most + block - 1) / block;
+    const int accesses = cols / sett__vec(t);
+    return accesses > threads ? (accesses + threads - 1) / threads : 1;
 }
 
 sett_layout *sett__wide(sett_build *b, int threads, int vec, int rest)

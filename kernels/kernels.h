@@ -106,8 +106,7 @@ int sett__round_up(int n, int to);
 int sett__row_threads(sett_dtype, int cols);
 
 /* ---- parts of kernels ------------------------------------------------------------------------------ */
-/* A row of `cols` elements cut into accesses of 16 bytes: as many a thread, of `threads`. A row that is no multiple of 16 bytes
- * begins anywhere between two (sett_peel), and may take one more. */
+/* A row of `cols` elements cut into accesses of 16 bytes, those that lie inside wherever it begins: as many a thread, of `threads`. */
 int sett__row_parts(sett_dtype, int cols, int threads);
 /* (threads, (vec, rest)) over a tile: each access 16 bytes, neighbours adjacent. */
 sett_layout *sett__wide(sett_build *, int threads, int vec, int rest);

@@ -40,9 +40,7 @@ static void norm(const work *w, sett_val *row)
     const row_place p = sett__row_place(s, sett_slice(w->of[X], row, ALL));
     sett_val *v = sett__row_load(s, &p, w->of[X], w->of[R], w->of[H], row);
     sett_val *weight = sett_to(sett__row_beside(s, &p, w->of[W]), SETT_F32), *bias = sett_to(sett__row_beside(s, &p, w->of[B]), SETT_F32);
-    sett_val *off = sett_sub(v, mean_of(w, v));
-    if (s->cols < s->all) /* what is not of the row is 0, and would not stay so */
-        off = sett_where(p.in, off, 0.0);
+    sett_val *off = sett__row_only(s, &p, sett_sub(v, mean_of(w, v))); /* what is not of the row was 0 */
     sett_val *scale = sett_rsqrt(sett_add(mean_of(w, sett_mul(off, off)), w->eps));
     sett__store_row(&w->to, s, &p, row, sett_fma(sett_mul(off, scale), weight, bias));
 }

@@ -4,6 +4,7 @@
 
 static void settle(void *options, choice *c)
 {
+    enum { TWO = 512 };
     sett_quantise_options *o = options;
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 24);
@@ -11,6 +12,8 @@ static void settle(void *options, choice *c)
     if (!o->quantise)
         o->quantise = SETT_QUANTISED_ROWS;
     sett__quantised_options(c, &QUANTISED(o), &o->out);
+    if (!*c->why && o->quantise != SETT_QUANTISED_ROWS && o->cols / sett__vec(o->dtype) >= TWO)
+        sett__either(&o->tuning.vectors_per_thread, 2); /* one operand to read: a thread has two accesses under way */
     sett__settle_pieces(c, &QUANTISED(o), &o->tuning.threads, &o->tuning.vectors_per_thread);
 }
 

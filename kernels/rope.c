@@ -131,29 +131,30 @@ static work params(sett_build *b, const sett_rope_options *o)
 }
 
 /* ---- a thread ---------------------------------------------------------------------------------------------------- */
-/* A thread's place: its head, and which accesses of 16 bytes are its two. */
+/* A thread's place: its head, and which accesses of 16 bytes are its two. Of those that are rotated the second is as far behind the first as columns of a pair in
+ * halves are; so lie those that are not, among themselves, so that neighbours in a warp access neighbours. */
 typedef struct place {
     sett_val *head, *in, *turns; /* turns: NULL: all do */
-    sett_arg access[2], angles;
+    sett_val *access[2], *angles; /* angles: which of the accesses that are rotated first it is */
 } place;
 
 static place place_of(const work *w, const part *p, sett_val *block)
 {
     const sett_rope_options *o = w->o;
-    const int lanes = lanes_of(o), step = pair_of(o), first = o->first / step, turning = o->rotary / step;
+    const int lanes = lanes_of(o), step = pair_of(o), all = o->d / step, first = o->first / step, turning = o->rotary / step, apart = all - turning;
     sett_val *n = sett_add(sett_mul(block, o->tuning.threads), w->thread), *j = sett_mod(n, lanes);
-    place x = {.head = sett_floordiv(n, lanes), .angles = SETT_A(sett_sub(j, first))};
+    place x = {.head = sett_floordiv(n, lanes), .access = {j, sett_add(j, turning)}, .angles = sett_sub(j, first)};
     x.in = sett_lt(x.head, p->heads);
-    if (lanes * step > o->d)
-        x.in = sett_and(x.in, sett_lt(j, o->d / step));
-    sett_val *low = sett_mul(j, 2), *high = sett_add(low, 1);
-    if (!o->pairs && turning * step == o->d)
-        low = j, high = sett_add(j, turning);
-    else if (!o->pairs || turning * step < o->d)
-        x.turns = sett_and(sett_ge(j, first), sett_lt(j, first + turning));
-    if (!o->pairs && x.turns)
-        low = sett_where(x.turns, sett_add(j, first), low), high = sett_where(x.turns, sett_add(j, first + turning), high);
-    x.access[0] = SETT_A(low), x.access[1] = SETT_A(high);
+    if (lanes > all)
+        x.in = sett_and(x.in, sett_lt(j, all));
+    if (!apart)
+        return x;
+    x.turns = sett_and(sett_ge(j, first), sett_lt(j, first + turning));
+    sett_val *rest = sett_where(sett_lt(j, first), j, sett_sub(j, turning)); /* among those that are not rotated */
+    for (int i = 0; i < 2; i++) {
+        sett_val *at = sett_add(rest, i * apart);
+        x.access[i] = sett_where(x.turns, sett_add(j, first + i * turning), sett_where(sett_lt(at, 2 * first), at, sett_add(at, 2 * turning)));
+    }
     return x;
 }
 
@@ -174,33 +175,46 @@ static void norm(const work *w, const place *x, sett_tensor *weight, sett_val *v
         v[i] = sett_mul(sett_mul(v[i], scale), load(w, x, weight, i));
 }
 
-/* Elements of both accesses, the even ones and the odd ones; and back. */
-static void apart(const work *w, sett_val *v[2], bool back)
+/* Cosines and sines of as many angles, from a multiple of these on. */
+static void load_angles(const work *w, const place *x, int n, sett_val *number, sett_val *cosine_and_sine[2])
 {
-    const int vec = sett__vec(w->o->dtype);
-    sett_tensor *both = sett_make_rmem_tensor(w->b, SETT_F32, 2 * vec), *halves = sett_composition(both, sett_make_layout(w->b, T(vec, 2), T(1, vec)));
-    sett_tensor *by_two = sett_composition(both, sett_make_layout(w->b, T(vec, 2), T(2, 1)));
+    sett_tensor *row = sett_slice(w->table, sett_at(w->positions, w->token), ALL);
     for (int i = 0; i < 2; i++)
-        sett_store(sett_slice(back ? by_two : halves, ALL, i), v[i]);
+        cosine_and_sine[i] = sett_load(sett_local_tile(row, T1(n), T1(sett_add(number, i * w->o->rotary / 2 / n))), .pred = x->turns ? sett_and(x->in, x->turns) : x->in);
+}
+
+static void turn(sett_val *v[2], sett_val *const by[2])
+{
+    sett_val *x = v[0], *y = v[1];
+    v[0] = sett_fma(x, by[0], sett_neg(sett_mul(y, by[1])));
+    v[1] = sett_fma(y, by[0], sett_mul(x, by[1]));
+}
+
+/* Neighbours are pairs, and an access has whole ones. */
+static sett_val *turn_pairs(const work *w, const place *x, sett_val *v, sett_val *number)
+{
+    const int pairs = sett__vec(w->o->dtype) / 2;
+    sett_val *by[2], *each = sett_reshape(v, T(2, pairs)), *of[2] = {sett_element(each, 0, ALL), sett_element(each, 1, ALL)};
+    sett_tensor *to = sett_make_rmem_tensor(w->b, SETT_F32, 2, pairs);
+    load_angles(w, x, pairs, number, by);
+    turn(of, by);
     for (int i = 0; i < 2; i++)
-        v[i] = sett_load(sett_slice(back ? halves : by_two, ALL, i));
+        sett_store(sett_slice(to, i, ALL), of[i]);
+    return sett_reshape(sett_load(to), T1(2 * pairs));
 }
 
 static void rotate(const work *w, const place *x, sett_val *v[2])
 {
-    const sett_rope_options *o = w->o;
-    const int vec = sett__vec(o->dtype);
-    sett_tensor *row = sett_slice(w->table, sett_at(w->positions, w->token), ALL);
-    sett_val *in = x->turns ? sett_and(x->in, x->turns) : x->in, *was[2] = {v[0], v[1]};
-    sett_val *cosine = sett_load(sett_local_tile(row, T1(vec), T1(x->angles)), .pred = in);
-    sett_val *sine = sett_load(sett_local_tile(row, T1(vec), T1(sett_add(x->angles, o->rotary / 2 / vec))), .pred = in);
-    if (o->pairs)
-        apart(w, v, false);
-    sett_val *turned[2] = {sett_fma(v[0], cosine, sett_neg(sett_mul(v[1], sine))), sett_fma(v[1], cosine, sett_mul(v[0], sine))};
-    if (o->pairs)
-        apart(w, turned, true);
+    sett_val *turned[2] = {v[0], v[1]}, *by[2];
+    if (w->o->pairs) {
+        for (int i = 0; i < 2; i++)
+            turned[i] = turn_pairs(w, x, v[i], sett_add(x->angles, i * w->o->rotary / pair_of(w->o)));
+    } else {
+        load_angles(w, x, sett__vec(w->o->dtype), x->angles, by);
+        turn(turned, by);
+    }
     for (int i = 0; i < 2; i++)
-        v[i] = x->turns ? sett_where(x->turns, turned[i], was[i]) : turned[i];
+        v[i] = x->turns ? sett_where(x->turns, turned[i], v[i]) : turned[i];
 }
 
 /* Where a head of this token goes, and whether it does. */

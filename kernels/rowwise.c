@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row goes out as it is, by a scale that is given, by its own largest, or by that of each 128 columns. The threads that have such a block are
- * neighbours in one warp, so that its largest takes shuffles alone. */
+/* Rows that begin at multiples of 16 bytes are tiles like any other. Others are cut where those multiples lie: threads have accesses of 16 bytes inside of
+ * the row, and of the elements before the first and behind the last of these one each, a lane an element. So no access goes element by element, and
+ * none waits in a branch of its own for what it loads. */
 #include "rowwise.h"
 
-enum { BLOCK = 128 };
-
-double sett__greatest(sett_dtype t)
-{
-    return t == SETT_F8E4M3FN ? 448 : t == SETT_F8E5M2 ? 57344 : 127;
-}
-
-/* ---- rows -------------------------------------------------------------------------------------------- */
-static row_shape shape_of(sett_build *b, sett_dtype dtype, int cols, int threads, int rest, sett_arg piece, sett_val *thread)
+row_shape sett__row_piece(sett_build *b, sett_dtype dtype, int cols, int threads, int rest, sett_arg piece, sett_val *thread)
 {
     const int vec = sett__vec(dtype);
     return (row_shape){.b = b, .dtype = dtype, .cols = cols, .threads = threads, .vec = vec, .rest = rest, .all = vec * rest * threads, .piece = piece,
-        .wide = sett__wide(b, threads, vec, rest), .thread = thread};
+        .even = cols % vec == 0, .wide = sett__wide(b, threads, vec, rest), .thread = thread};
 }
 
 row_shape sett__row_shape(sett_build *b, sett_dtype dtype, int cols, int threads, sett_val *thread)
 {
-    return shape_of(b, dtype, cols, threads, sett__row_parts(dtype, cols, threads), sett_arg_i(0), thread);
+    return sett__row_piece(b, dtype, cols, threads, sett__row_parts(dtype, cols, threads), sett_arg_i(0), thread);
 }
 
 static sett_tensor *part(const row_shape *s, sett_tensor *t)
@@ -28,190 +21,170 @@ static sett_tensor *part(const row_shape *s, sett_tensor *t)
     return sett__part(t, s->piece, s->all, s->wide, s->thread);
 }
 
-row_place sett__row_place(const row_shape *s, sett_tensor *row)
-{
-    const sett_arg skip = sett_peel(row, s->vec * sett__bytes_of(sett_tensor_dtype(row))).skip, end = sett_add(skip, s->cols);
-    sett_tensor *at = part(s, sett_identity_tensor(s->b, T1(end)));
-    return (row_place){.skip = skip, .in = sett_and(sett_elem_at_least(at, T1(skip)), sett_elem_less(at, T1(end)))};
-}
-
 sett_tensor *sett__row_part(const row_shape *s, sett_tensor *row)
 {
-    return part(s, sett_peel(row, s->vec * sett__bytes_of(sett_tensor_dtype(row))).tensor);
+    return part(s, row);
+}
+
+/* ---- where a row begins -------------------------------------------------------------------------------- */
+/* The view from the multiple of an access's bytes on that is at or below the row's first element. */
+static sett_peeled peeled(const row_shape *s, sett_tensor *row)
+{
+    return sett_peel(row, s->vec * sett__bytes_of(sett_tensor_dtype(row)));
+}
+
+/* The access that a thread has as its `i`th, counted from the first that lies inside of the row. */
+static sett_val *number_of(const row_shape *s, int i)
+{
+    sett_val *first = sett_add(s->thread, i * s->threads);
+    return s->piece.kind == SETT_INT ? first : sett_add(sett_value(s->b, sett_mul(s->piece, s->rest * s->threads)), first);
+}
+
+/* Elements of the access that the row begins in, where it begins inside of one, and of the one that it ends in: each of a thread of its own. */
+static void find_edge(const row_shape *s, row_place *p, sett_val *skip, sett_val *end)
+{
+    sett_val *t = s->thread, *tail = sett_sub(end, sett_and(end, s->vec - 1)), *first = sett_lt(t, s->vec);
+    sett_val *of_head = sett_and(sett_and(sett_gt(skip, 0), sett_ge(t, skip)), sett_lt(t, end));
+    sett_val *at_tail = sett_add(sett_sub(t, s->vec), tail), *in_tail = sett_and(sett_lt(at_tail, end), sett_or(sett_gt(tail, 0), sett_eq(skip, 0)));
+    p->edge = sett_where(first, t, at_tail);
+    p->on_edge = sett_and(sett_where(first, of_head, in_tail), sett_lt(t, 2 * s->vec));
+    if (s->piece.kind != SETT_INT)
+        p->on_edge = sett_and(p->on_edge, sett_eq(sett_value(s->b, s->piece), 0));
+}
+
+row_place sett__row_place(const row_shape *s, sett_tensor *row)
+{
+    row_place p = {.skip = peeled(s, row).skip};
+    if (s->even) {
+        p.in = sett_elem_less(part(s, sett_identity_tensor(s->b, T1(s->cols))), T1(s->cols));
+        return p;
+    }
+    sett_val *skip = sett_value(s->b, p.skip), *end = sett_add(skip, s->cols), *before = sett_where(sett_gt(skip, 0), 1, 0);
+    p.first = sett_mul(before, s->vec);
+    p.accesses = sett_sub(sett_floordiv(end, s->vec), before);
+    find_edge(s, &p, skip, end);
+    return p;
+}
+
+/* Whether an access lies inside; NULL: it does wherever the row begins. */
+static sett_val *inside(const row_shape *s, const row_place *p, int i)
+{
+    const bool always = s->piece.kind == SETT_INT && (i + 1) * s->threads <= (s->cols - s->vec + 1) / s->vec;
+    return always ? NULL : sett_lt(number_of(s, i), p->accesses);
+}
+
+static sett_tensor *access(const row_shape *s, sett_tensor *from_first, int i)
+{
+    return sett_local_tile(from_first, T1(s->vec), T1(number_of(s, i)));
+}
+
+/* ---- loads, stores ---------------------------------------------------------------------------------------- */
+/* A thread's elements of a row that begins anywhere: those of its accesses, then that of an edge. */
+static sett_tensor *elements(const row_shape *s, sett_dtype t)
+{
+    return sett_make_rmem_tensor(s->b, t, s->rest * s->vec + 1);
+}
+
+static sett_tensor *of_access(const row_shape *s, sett_tensor *elements_, int i)
+{
+    return sett_local_tile(elements_, T1(i < s->rest ? s->vec : 1), T1(i < s->rest ? i : s->rest * s->vec));
+}
+
+sett_val *sett__row_get(const row_shape *s, const row_place *p, sett_tensor *row, double fill)
+{
+    if (s->even)
+        return sett_load(part(s, row), .pred = p->in, .fill = fill);
+    sett_tensor *x = elements(s, sett_tensor_dtype(row)), *view = peeled(s, row).tensor, *from = sett_domain_offset(view, T1(p->first));
+    for (int i = 0; i < s->rest; i++)
+        sett_store(of_access(s, x, i), sett_load(access(s, from, i), .pred = inside(s, p, i), .fill = fill));
+    sett_store(of_access(s, x, s->rest), sett_load(sett_local_tile(view, T1(1), T1(p->edge)), .pred = p->on_edge, .fill = fill));
+    return sett_load(x);
+}
+
+void sett__row_put(const row_shape *s, const row_place *p, sett_tensor *row, sett_val *v)
+{
+    if (s->even) {
+        sett_store(part(s, row), v, .pred = p->in);
+        return;
+    }
+    sett_tensor *x = elements(s, sett_val_dtype(v)), *view = peeled(s, row).tensor, *from = sett_domain_offset(view, T1(p->first));
+    sett_store(x, v);
+    for (int i = 0; i < s->rest; i++)
+        sett_store(access(s, from, i), sett_load(of_access(s, x, i)), .pred = inside(s, p, i));
+    sett_store(sett_local_tile(view, T1(1), T1(p->edge)), sett_load(of_access(s, x, s->rest)), .pred = p->on_edge);
+}
+
+sett_val *sett__row_only(const row_shape *s, const row_place *p, sett_val *v)
+{
+    if (s->even)
+        return s->cols < s->all ? sett_where(p->in, v, 0.0) : v;
+    sett_tensor *x = elements(s, sett_val_dtype(v));
+    sett_store(x, v);
+    for (int i = 0; i <= s->rest; i++) {
+        sett_val *in = i < s->rest ? inside(s, p, i) : p->on_edge;
+        if (in)
+            sett_store(of_access(s, x, i), sett_where(in, sett_load(of_access(s, x, i)), 0.0));
+    }
+    return sett_load(x);
 }
 
 sett_val *sett__row_load(const row_shape *s, const row_place *p, sett_tensor *X, sett_tensor *R, sett_tensor *H, sett_val *row)
 {
-#define MINE(t_) sett__row_part(s, sett_slice(t_, row, ALL))
-    sett_val *v = sett_to(sett_load(MINE(X), .pred = p->in), SETT_F32);
+    sett_val *v = sett_to(sett__row_get(s, p, sett_slice(X, row, ALL), 0), SETT_F32);
     if (!R)
         return v;
-    sett_val *h = sett_to(sett_add(v, sett_to(sett_load(MINE(R), .pred = p->in), SETT_F32)), s->dtype);
-    sett_store(MINE(H), h, .pred = p->in);
+    sett_val *h = sett_to(sett_add(v, sett_to(sett__row_get(s, p, sett_slice(R, row, ALL), 0), SETT_F32)), s->dtype);
+    sett__row_put(s, p, sett_slice(H, row, ALL), h);
     return sett_to(h, SETT_F32);
-#undef MINE
 }
 
 /* ---- vectors that begin elsewhere ---------------------------------------------------------------------- */
 enum { WORDS = 4 /* of an access */ };
 
-/* Words of each access, and of the one behind it, of which those from element `by` on are wanted: shifted by 2 words, by 1, and by half of one. */
+/* Of the elements of an access and the one behind it those from element `by` on: by steps of 2 words, of 1, and of half of one. */
 static sett_val *between(const row_shape *s, sett_val *low, sett_val *high, sett_val *by)
 {
     const bool halves = sett__bytes_of(s->dtype) == 2;
-    const sett_arg words = sett_arg_keep(s->b, T(WORDS, s->rest)), shape = sett_arg_keep(s->b, sett_val_shape(low));
     sett_val *word[2 * WORDS], *from = halves ? sett_shr(by, 1) : by;
-    low = sett_reshape(sett_bitcast(low, SETT_U32), words), high = sett_reshape(sett_bitcast(high, SETT_U32), words);
+    low = sett_bitcast(low, SETT_U32), high = sett_bitcast(high, SETT_U32);
     for (int i = 0; i < WORDS; i++)
-        word[i] = sett_element(low, i, ALL), word[WORDS + i] = sett_element(high, i, ALL);
+        word[i] = sett_element(low, i), word[WORDS + i] = sett_element(high, i);
     for (int step = 2, n = WORDS + 2; step; step /= 2, n--) {
         sett_val *on = sett_ne(sett_and(from, step), 0);
         for (int i = 0; i < n; i++)
             word[i] = sett_where(on, word[i + step], word[i]);
     }
-    sett_tensor *to = sett_make_rmem_tensor(s->b, SETT_U32, WORDS, s->rest);
+    sett_tensor *to = sett_make_rmem_tensor(s->b, SETT_U32, WORDS);
     for (int i = 0; i < WORDS; i++)
-        sett_store(sett_slice(to, i, ALL), halves ? sett_shf_r(word[i], word[i + 1], sett_mul(sett_and(by, 1), 16)) : word[i]);
-    return sett_reshape(sett_bitcast(sett_load(to), s->dtype), shape);
+        sett_set(to, halves ? sett_shf_r(word[i], word[i + 1], sett_mul(sett_and(by, 1), 16)) : word[i], i);
+    return sett_bitcast(sett_load(to), s->dtype);
+}
+
+/* The access behind: the last of a vector is not whole, and is loaded by element. */
+static sett_val *load_behind(const row_shape *s, const row_place *p, sett_peeled own, sett_val *number, int i)
+{
+    const bool whole = s->piece.kind == SETT_INT && ((i + 1) * s->threads + 2) * s->vec <= s->cols;
+    const sett_arg end = sett_add(own.skip, s->cols);
+    sett_val *in = inside(s, p, i), *less = sett_elem_less(sett_local_tile(sett_identity_tensor(s->b, T1(end)), T1(s->vec), T1(number)), T1(end));
+    return sett_load(sett_local_tile(own.tensor, T1(s->vec), T1(number)), .pred = whole ? in : in ? sett_and(less, in) : less);
 }
 
 sett_val *sett__row_beside(const row_shape *s, const row_place *p, sett_tensor *vector)
 {
+    if (s->even)
+        return sett_load(part(s, vector), .pred = p->in);
     const sett_peeled own = sett_peel(vector, 16);
-    if (p->skip.kind == SETT_INT && own.skip.kind == SETT_INT)
-        return sett_load(part(s, own.tensor), .pred = p->in);
-    /* Element k of an access is element k + off of the view; the access before it where that is negative. */
-    sett_val *off = sett_value(s->b, sett_sub(own.skip, p->skip)), *by = sett_and(off, s->vec - 1), *whole = sett_sub(off, by);
-    const sett_arg end = sett_add(own.skip, s->cols);
-    sett_val *v[2];
-    for (int i = 0; i < 2; i++) {
-        const sett_arg from = SETT_A(sett_mul(sett_add(sett_floordiv(whole, s->vec), i), s->vec));
-        sett_tensor *at = part(s, sett_domain_offset(sett_identity_tensor(s->b, T1(end)), T1(from)));
-        sett_val *in = sett_and(sett_elem_at_least(at, T1(own.skip)), sett_elem_less(at, T1(end)));
-        v[i] = sett_load(part(s, sett_domain_offset(own.tensor, T1(from))), .pred = in);
+    sett_val *skip = sett_value(s->b, p->skip), *off = sett_sub(sett_add(sett_value(s->b, own.skip), p->first), skip), *by = sett_and(off, s->vec - 1), *from = sett_floordiv(off, s->vec);
+    sett_tensor *x = elements(s, s->dtype);
+    for (int i = 0; i < s->rest; i++) {
+        sett_val *number = sett_add(number_of(s, i), from), *low = sett_load(sett_local_tile(own.tensor, T1(s->vec), T1(number)), .pred = inside(s, p, i));
+        sett_store(of_access(s, x, i), between(s, low, load_behind(s, p, own, sett_add(number, 1), i), by));
     }
-    return between(s, v[0], v[1], by);
-}
-
-/* ---- quantised rows ------------------------------------------------------------------------------------ */
-void sett__quantised_options(choice *c, const quantised_options *o, sett_dtype *out)
-{
-    const bool blocks = o->how == SETT_QUANTISED_BLOCKS;
-    sett__in_range(c, "quantise", o->how, 0, SETT_QUANTISED_ROWS);
-    if (!*out)
-        *out = o->how ? SETT_F8E4M3FN : o->dtype;
-    if (!o->how && *out != o->dtype)
-        REFUSE(c, ".out is %s: without .quantise it is .dtype", sett_dtype_name(*out));
-    if (o->how && !sett__is_f8(*out) && (blocks || *out != SETT_I8))
-        REFUSE(c, ".out is %s: with .quantise f8E4M3FN%s", sett_dtype_name(*out), blocks ? " or f8E5M2" : ", f8E5M2 or i8");
-    if (blocks && o->cols % sett__vec(o->dtype))
-        REFUSE(c, ".quantise is 2: .cols is a multiple of %d then, and not %d", sett__vec(o->dtype), o->cols);
-}
-
-/* Registers of a block's threads have room for so many elements of each. */
-enum { HELD = 32, MOST_THREADS = 1024 };
-
-static void settle_rows(choice *c, const quantised_options *o, int *threads, int *vectors)
-{
-    const int vec = sett__vec(o->dtype), most = MOST_THREADS * HELD, fit = sett__round_up((o->cols + HELD - 1) / HELD, 32), all = sett__round_up((o->cols + vec - 1) / vec, 32);
-    if (o->cols > most)
-        REFUSE(c, ".cols is %d: with .quantise 3 at most %d, the row that a block holds", o->cols, most);
-    if (*c->why)
-        return;
-    sett__either(threads, fit > 128 ? fit : all < 128 ? all : 128);
-    sett__whole_warps(c, *threads);
-    const int parts = *c->why ? 1 : sett__row_parts(o->dtype, o->cols, *threads);
-    sett__either(vectors, parts);
-    if (*vectors != parts)
-        REFUSE(c, ".vectors_per_thread is %d: with .quantise 3 a block has a whole row, and %d threads make %d", *vectors, *threads, parts);
-}
-
-void sett__settle_pieces(choice *c, const quantised_options *o, int *threads, int *vectors)
-{
-    enum { USUAL = 256 };
-    const int accesses = *c->why ? 1 : (o->cols + sett__vec(o->dtype) - 1) / sett__vec(o->dtype);
-    if (*c->why)
-        return;
-    if (o->how == SETT_QUANTISED_ROWS) {
-        settle_rows(c, o, threads, vectors);
-        return;
-    }
-    sett__either(threads, accesses < USUAL ? sett__round_up(accesses, 32) : USUAL);
-    if (o->how)
-        sett__whole_warps(c, *threads);
-    sett__in_range(c, "threads", *threads, 1, MOST_THREADS);
-    sett__either(vectors, 1);
-    sett__in_range(c, "vectors_per_thread", *vectors, 1, 16);
-}
-
-row_shape sett__begin_pieces(sett_build *b, const quantised *q, sett_val *M, int threads, int vectors, int no_pdl, sett_val **row)
-{
-    const int pieces = sett__row_parts(q->of.dtype, q->of.cols, threads * vectors);
-    sett_grid(b, sett_mul(M, pieces));
-    sett_block(b, threads);
-    sett__begin(b, no_pdl);
-    *row = sett_floordiv(sett_block_idx(b, 0), pieces);
-    return shape_of(b, q->of.dtype, q->of.cols, threads, vectors, SETT_A(sett_mod(sett_block_idx(b, 0), pieces)), sett_thread_idx(b, 0));
-}
-
-quantised sett__quantised(const quantised_options *o, sett_build *b, sett_val *M)
-{
-    quantised q = {.of = *o, .Y = sett_param(b, "Y", o->out, sett_row_major(b, M, o->cols), .align = 16)};
-    if (o->how == SETT_QUANTISED_TENSOR)
-        q.QS = sett_param(b, "QS", SETT_F32, sett_make_layout(b, T1(1)));
-    else if (o->how == SETT_QUANTISED_ROWS)
-        q.SD = sett_param(b, "SD", SETT_F32, sett_make_layout(b, T1(M)));
-    else if (o->how == SETT_QUANTISED_BLOCKS)
-        q.SD = sett_param(b, "SD", SETT_F32, sett_make_layout(b, T(M, (o->cols + BLOCK - 1) / BLOCK), T(1, sett_sym(b, "LSD"))));
-    return q;
+    sett_store(of_access(s, x, s->rest), sett_load(sett_local_tile(vector, T1(1), T1(sett_sub(p->edge, skip))), .pred = p->on_edge));
+    return sett_load(x);
 }
 
 sett_val *sett__over_row(const row_shape *s, sett_val *x, sett_binary_op op)
 {
     return s->threads > 32 ? sett_block_reduce(x, op) : sett_warp_reduce(x, op, 32);
-}
-
-/* What a row's elements are multiplied by, and its scale. */
-static sett_val *by_row(const quantised *q, const row_shape *s, sett_val *row, sett_val *x)
-{
-    const double greatest = sett__greatest(q->of.out);
-    sett_val *most = sett_max(sett__over_row(s, sett_reduce(sett_abs(x), SETT_MAX, 0.0), SETT_MAX), SETT__LEAST_BLOCK);
-    sett_if (s->b, sett_eq(s->thread, 0))
-        sett_set(q->SD, sett_div(most, greatest), row);
-    return sett_mul(x, sett_div(greatest, most));
-}
-
-/* The same of each 128 columns, which so many lanes have. */
-static sett_val *by_block(const quantised *q, const row_shape *s, sett_val *row, sett_val *x)
-{
-    const double greatest = sett__greatest(q->of.out);
-    const int lanes = BLOCK / s->vec, blocks = s->threads / lanes;
-    const sett_arg shape = sett_arg_keep(s->b, sett_val_shape(x));
-    sett_val *each = sett_reshape(x, T(s->vec, s->rest));
-    sett_val *most = sett_max(sett_warp_reduce(sett_reduce_by(sett_abs(each), SETT_MAX, 0.0, T(1, ALL)), SETT_MAX, lanes), SETT__LEAST_BLOCK);
-    sett_layout *apart = sett_make_layout(s->b, T(blocks, s->rest), T(1, blocks));
-    sett_tensor *scales = sett_slice(q->SD, row, ALL), *at = sett_identity_tensor(s->b, T1((s->cols + BLOCK - 1) / BLOCK)), *of[] = {scales, at};
-    for (int i = 0; i < 2; i++)
-        of[i] = sett__part(of[i], s->piece, blocks * s->rest, apart, sett_floordiv(s->thread, lanes));
-    sett_store(of[0], sett_div(most, greatest), .pred = sett_and(sett_elem_less(of[1], T1((s->cols + BLOCK - 1) / BLOCK)), sett_eq(sett_mod(s->thread, lanes), 0)));
-    return sett_reshape(sett_mul(each, sett_reshape(sett_div(greatest, most), T(1, s->rest))), shape);
-}
-
-void sett__store_row(const quantised *q, const row_shape *s, const row_place *p, sett_val *row, sett_val *x)
-{
-    switch (q->of.how) {
-    case SETT_QUANTISED_TENSOR:
-        x = sett_mul(x, sett_at(q->QS, 0));
-        break;
-    case SETT_QUANTISED_BLOCKS:
-        x = by_block(q, s, row, x);
-        break;
-    case SETT_QUANTISED_ROWS:
-        x = by_row(q, s, row, x);
-        break;
-    default:
-        break;
-    }
-    sett_val *y = q->of.out == SETT_I8 ? sett_to(sett_roundeven(x), SETT_I8) : sett_to(x, q->of.out);
-    sett_store(sett__row_part(s, sett_slice(q->Y, row, ALL)), y, .pred = p->in);
 }

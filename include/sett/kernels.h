@@ -19,7 +19,7 @@
  * target as sett_kernels_compile does.
  *
  * Tensors are row-major and begin at multiples of 16 bytes. Rows lie beside each other; those of
- * sett_gemm_wgmma and of attention may also lie apart, and operands of sett_gemm_mma as its options
+ * sett_gemm_wgmma, sett_rope and attention may also lie apart, and operands of sett_gemm_mma as its options
  * say. M and N are extents that a launch gives; `cols` is known when the kernel is compiled. Rows may have
  * any length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it
  * is stored.

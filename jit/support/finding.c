@@ -180,6 +180,20 @@ void sett__findings_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+int sett_findings(sett_finding_fn fn, void *user)
+{
+    int n = 0;
+    pthread_mutex_lock(&lock);
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->reason && !k->stale) {
+            n++;
+            if (fn)
+                fn(user, &k->is);
+        }
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
 void sett__findings_forget(void)
 {
     sett__proofs_forget();

@@ -204,6 +204,53 @@ START_TEST(rope_in_place)
 }
 END_TEST
 
+/* Attention of the last token over what was appended, K and V of fp8 by scales: sett_attention_decode reads them where they lie. */
+START_TEST(attention_reads_it)
+{
+    enum { PAGE = 16, D = 64, TABLE_PAGE = 2, ROWS_AT_ONCE = 16 };
+    sett_rope_options o = {.size = sizeof o, .dtype = SETT_BF16, .d = D, .rotary = D, .page = PAGE, .kv = SETT_F8E4M3FN, .scaled = 1};
+    sett_attention_decode_options ao = {.size = sizeof ao, .dtype = SETT_BF16, .d = D, .rows = ROWS_AT_ONCE, .kv = SETT_F8E4M3FN, .scaled = 1, .page = PAGE};
+    const int64_t slots[TOKENS] = {TABLE_PAGE * PAGE, TABLE_PAGE * PAGE + 1, TABLE_PAGE * PAGE + 2, TABLE_PAGE * PAGE + 3, TABLE_PAGE * PAGE + 4};
+    const int32_t lengths[2] = {TABLE_PAGE, TOKENS}; /* TABLE (1,1), KEYS (1) */
+    size_t floats_, counters;
+    if (!has_wgmma()) /* .kv of fp8 is of sm_90a */
+        return;
+    problem p = problem_of(o, 1);
+    ck_assert(!sett_memcpy(r.e, r.stream, p.device[1], slots, sizeof slots));
+    launch(&p);
+    ck_assert_msg(!sett_kernels_choose(sett_attention_decode, &ao, r.stream.device == SETT_CPU ? "cpu" : "sm_90a", &err), "%s", err.text);
+    ck_assert_msg(!sett_attention_decode_workspace(&ao, 1, HEADS, SHARED, 1, PAGE, &floats_, &counters, &err), "%s", err.text);
+    array out = MAKE(SETT_BF16, HEADS, D), partial = MAKE(SETT_F32, (int64_t)floats_), left = MAKE(SETT_F32, (int64_t)counters), table = MAKE(SETT_F32, 2);
+    memset(left.m.host, 0, left.m.bytes), memcpy(table.m.host, lengths, sizeof lengths);
+    ck_assert(!sett_memcpy(r.e, r.stream, left.m.buf.data, left.m.host, left.m.bytes) && !sett_memcpy(r.e, r.stream, table.m.buf.data, table.m.host, table.m.bytes));
+    left.m.buf.dtype = SETT_U32;
+    sett_buf Q = sett_buf_nd((char *)p.out[0].m.buf.data + (size_t)(TOKENS - 1) * HEADS * D * 2, SETT_BF16, 4, (const int64_t[]){1, HEADS, 1, D}), O = Q, T = sett_buf_2d(table.m.buf.data, SETT_I32, 1, 1),
+             KEYS = sett_buf_1d((int32_t *)table.m.buf.data + 1, SETT_I32, 1);
+    O.data = out.m.buf.data;
+    RUN(sett_attention_decode, &ao, &Q, &p.to[1], &p.to[2], &O, &p.scales[1].m.buf, &p.scales[2].m.buf, &T, &KEYS, &partial.m.buf, &left.m.buf);
+    matrix_fetch(&r, &out.m);
+    for (int head = 0; head < HEADS; head++) {
+        double weight[TOKENS], sum = 0, most = 0;
+        float exact;
+        const int shared = head / (HEADS / SHARED);
+        for (int key = 0; key < TOKENS; key++) {
+            double score = 0;
+            for (int j = 0; j < D; j++)
+                score += want(&p, 0, TOKENS - 1, head, j, &exact) * want(&p, 1, key, shared, j, &exact) * p.scales[1].was[shared] / 8; /* sqrt(D) */
+            sum += weight[key] = exp(score);
+        }
+        for (int j = 0; j < D; j++) {
+            double o_at = 0;
+            for (int key = 0; key < TOKENS; key++)
+                o_at += weight[key] / sum * given(&p, 2, key, shared, j), most = fmax(most, fabs(given(&p, 2, key, shared, j)));
+            near("attention", &out, (size_t)(head * D + j), o_at, most / 12);
+        }
+    }
+    drop(1, &out), drop(1, &partial), drop(1, &left), drop(1, &table);
+    drop_problem(&p);
+}
+END_TEST
+
 /* The CPU engine refuses what a GPU does not check. */
 START_TEST(rope_outside)
 {
@@ -322,6 +369,7 @@ Suite *rope_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, rope, 0, FLOATS * COLUMNS);
     tcase_add_loop_test(t, rope_in_place, 0, 2);
+    tcase_add_test(t, attention_reads_it);
     tcase_add_loop_test(t, rope_outside, 0, 2);
     tcase_add_loop_test(t, table, 0, (int)(sizeof tables / sizeof *tables));
     tcase_add_loop_test(t, bad_table, 0, (int)(sizeof bad_tables / sizeof *bad_tables));

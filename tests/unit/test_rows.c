@@ -129,6 +129,47 @@ START_TEST(quantise_what_is_no_number)
 }
 END_TEST
 
+/* What is left is A of a product, with its scales, as it lies. */
+START_TEST(a_product_takes_it)
+{
+    enum { N = 32, K = 256 };
+    const bool blocks = _i;
+    array x = MAKE(SETT_BF16, ROWS, K), b = MAKE(SETT_F8E4M3FN, N, K), d = MAKE(SETT_F32, ROWS, N), sb = MAKE(SETT_F32, N);
+    result to = result_of(blocks ? SETT_QUANTISED_BLOCKS : SETT_QUANTISED_ROWS, 0, K);
+    array *const of[] = {&x, &b, &sb};
+    for (int k = 0; k < 3; k++) { /* nothing cancels, so that a wrong scale shows */
+        for (size_t i = 0; i < of[k]->n; i++)
+            set(of[k], i, fabs(of[k]->was[i]) * (k == 0 && i % K < BLOCK ? 0.25 : 1));
+        give(of[k]);
+    }
+    const sett_quantise_options o = {.size = sizeof o, .dtype = SETT_BF16, .cols = K, .quantise = to.how};
+    RUN(sett_quantise, &o, &x.m.buf, &to.y.m.buf, &to.scales);
+    const sett_product_problem p = {.size = sizeof p, .dtype = SETT_F8E4M3FN, .d = SETT_F32, .n = N, .k = K, .block_scales = blocks, .scaled = !blocks};
+    const sett_product_operands operands = {.size = sizeof operands, .a = to.y.m.buf.data, .b = b.m.buf.data, .d = d.m.buf.data, .sa = to.scale.m.buf.data, .sb = sb.m.buf.data, .ldsa = blocks ? LD : 0};
+    sett_product *plan;
+    size_t bytes;
+    const sett_status s = sett_product_prepare(r.e, r.stream.device, &p, ROWS, &plan, &bytes, &err);
+    if (blocks && !has_wgmma() && s == SETT_E_TARGET)
+        return;
+    ck_assert_msg(!s, "%s", err.text);
+    void *room = sett_alloc(r.e, r.stream.device, bytes + 1), *zeros = calloc(bytes + 1, 1);
+    ck_assert(room && zeros && !sett_memcpy(r.e, r.stream, room, zeros, bytes));
+    ck_assert_msg(!sett_product_run(plan, ROWS, &operands, room, bytes, r.stream, &err), "%s", err.text);
+    matrix_fetch(&r, &d.m);
+    for (size_t i = 0; i < ROWS * N; i++) {
+        double want = 0, size = 0;
+        for (size_t k = 0; k < K; k++) {
+            const double one = x.was[i / N * K + k] * b.was[i % N * K + k] * sb.was[blocks ? k / BLOCK : i % N];
+            want += one, size += fabs(one);
+        }
+        near("a product", &d, i, want, size / 100);
+    }
+    sett_product_free(plan);
+    sett_free(r.e, r.stream.device, room), free(zeros);
+    drop(1, &x), drop(1, &b), drop(1, &d), drop(1, &sb), drop(1, &to.y), drop(1, &to.scale);
+}
+END_TEST
+
 enum { X, R, W, B, H, ARRAYS };
 
 static void norm_of(const way *w, const array *a, bool centred, bool residual, double *want)
@@ -267,6 +308,7 @@ Suite *rows_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, quantise, 0, FLOATS * COLUMNS);
     tcase_add_loop_test(t, quantise_what_is_no_number, 0, 2);
+    tcase_add_loop_test(t, a_product_takes_it, 0, 2);
     tcase_add_loop_test(t, norms, 0, FLOATS * COLUMNS);
     tcase_add_loop_test(t, silu_mul, 0, FLOATS * COLUMNS);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));

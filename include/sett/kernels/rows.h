@@ -82,7 +82,7 @@ SETT_API extern const sett_family sett_layer_norm_family;
  * .quantise QS or SD.
  * dtype: f16, bf16, f32. */
 typedef struct sett_silu_mul_tuning {
-    int threads;            /* of a block; with .quantise a multiple of 32 */
+    int threads;            /* of a block: a multiple of 32 */
     int vectors_per_thread; /* accesses of 16 bytes that a thread makes of each half; of .quantise 3 a block
                              * has the whole row */
 } sett_silu_mul_tuning;
