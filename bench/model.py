@@ -27,7 +27,7 @@ from product_way import Recorder, sealed
 
 import sett
 
-FILES = ("model_rows", "model_sampling_rows")
+FILES = ("model_rows", "model_rope_rows", "model_sampling_rows")
 
 
 def table(pick):

@@ -235,12 +235,11 @@ void sett__decode_combine(sett_build *b, const decode_parts *x, const decode_wor
 }
 
 /* Folds what the warps have left of a split into what PARTIAL has of those of its unit before it: sums that the same thread has stored, and
- * numbers of a row that one thread stores while others read those of before, so that there are two of each. left: splits behind it. */
+ * numbers of a row that one thread stores while others read those of before, so that there are two of each. What was stored of the split
+ * before is seen: .left_sums has one stage, which is full again only when all of the crew have released it. left: splits behind it. */
 static void fold(sett_build *b, const decode_parts *x, const decode_work *w, const decode_crew *crew, sett_val *split, sett_val *left)
 {
     sett_val *whole = sett_and(sett_eq(w->units, 1), sett_eq(left, 0)), *second = sett_and(left, 1);
-    sett_if (b, sett_gt(split, 0))
-        sett_barrier(b, DECODE_BARRIER, crew->threads);
     sett_for (b, i, crew->thread, places_of(x, w), crew->threads) {
         place at = place_of(b, x, i);
         part p = of_warps(x, &at);

@@ -135,9 +135,8 @@ static void turn_tiles(sett_build *b, void *user)
         sett_val *from = sett_mul(sett_pipeline_stage(y->v), pieces), *to = sett_mul(sett_pipeline_stage(y->vt), pieces);
         sett_for (b, item, y->number, items, TURNING_WARPS)
             turn_item(y, item, from, to, left);
-        sett_consumer_release(y->v);
+        sett_consumer_release(y->v); /* behind a fence of each thread, which products with what is stored need as well */
         sett_pipeline_advance(y->v);
-        sett_fence_view_async_shared(b);
         sett_producer_commit(y->vt);
         sett_pipeline_advance(y->vt);
     }

@@ -154,11 +154,9 @@ static void stage_residual(sett_build *b, wgmma_parts *t)
     const int rows = rows_of_group(o), panel = panel_of(o);
     t->tr = sett_make_tma(t->terms->to.R, .layout = sett_smem_layout(b, o->c, SETT_K_MAJOR, rows, panel), .tile = T(rows, panel));
     t->came = sett_make_mbarriers(b, 2);
-    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) {
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0)) /* which fences, and threads meet, where the pipeline is made */
         for (int i = 0; i < 2; i++)
             sett_mbarrier_init(sett_slice(t->came, i), 1);
-        sett_fence_mbarrier_init(b); /* threads meet where the pipeline is made */
-    }
 }
 
 /* Threads meet where the pipeline is made. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
-    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
+    &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__quantise, &sett__rope, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
     &sett__gemm_few_rows, &sett__gemm_mixed,
     &sett__attention, &sett__attention_decode, &sett__attention_mla};
 enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 256 /* bytes */ };
@@ -112,6 +112,7 @@ const sett_family_word sett__words[SETT__N_WORDS] = {{"op", "add", SETT_ADD}, {"
     {"op", "xor", SETT_XOR}, {"op", "shl", SETT_SHL}, {"op", "shr", SETT_SHR}, {"op", "pow", SETT_POW}, {"op", "atan2", SETT_ATAN2}, {"op", "copysign", SETT_COPYSIGN},
     {"op", "fmin", SETT_FMIN}, {"op", "fmax", SETT_FMAX}, {"activation", "none", SETT_ACTIVATION_NONE}, {"activation", "relu", SETT_ACTIVATION_RELU},
     {"activation", "gelu", SETT_ACTIVATION_GELU}, {"activation", "gelu_tanh", SETT_ACTIVATION_GELU_TANH}, {"activation", "silu", SETT_ACTIVATION_SILU},
+    {"quantise", "none", SETT_QUANTISED_NONE}, {"quantise", "tensor", SETT_QUANTISED_TENSOR}, {"quantise", "blocks", SETT_QUANTISED_BLOCKS}, {"quantise", "rows", SETT_QUANTISED_ROWS},
     {"grouped", "none", SETT_GROUPED_NONE}, {"grouped", "contiguous", SETT_GROUPED_CONTIGUOUS}, {"grouped", "masked", SETT_GROUPED_MASKED}};
 
 /* 90 of "sm_90a", 0 of "cpu". */
@@ -257,7 +258,7 @@ sett_status sett__said_by(const char *function, sett_status s, sett_error *err)
 
 static bool is_type(const char *param)
 {
-    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c") || !strcmp(param, "out");
+    return !strcmp(param, "dtype") || !strcmp(param, "from") || !strcmp(param, "b") || !strcmp(param, "c") || !strcmp(param, "out") || !strcmp(param, "kv");
 }
 
 static const char *word_of(const char *param, int value)
@@ -320,8 +321,8 @@ void sett__begin(sett_build *b, int no_pdl)
 
 int sett__row_parts(sett_dtype t, int cols, int threads)
 {
-    const int vec = sett__vec(t), most = cols % vec ? cols + vec - 1 : cols, block = vec * threads;
-    return (most + block - 1) / block;
+    const int accesses = cols / sett__vec(t);
+    return accesses > threads ? (accesses + threads - 1) / threads : 1;
 }
 
 sett_layout *sett__wide(sett_build *b, int threads, int vec, int rest)

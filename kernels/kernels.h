@@ -40,14 +40,14 @@ typedef struct kernel {
     size_t (*workspace)(const void *settled); /* bytes; NULL: it has none */
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
-    sett__transpose, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__gemm_few_rows, sett__gemm_mixed, sett__attention, sett__attention_decode, sett__attention_mla;
+    sett__transpose, sett__quantise, sett__rope, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__gemm_few_rows, sett__gemm_mixed, sett__attention, sett__attention_decode, sett__attention_mla;
 
 /* Former names of options, of all families: a row is of those that have the present one. */
 enum { SETT__N_RENAMED = 4 };
 extern const sett_family_renamed sett__renamed[SETT__N_RENAMED];
 
 /* Names of options' values, of all families likewise. */
-enum { SETT__N_WORDS = 26 };
+enum { SETT__N_WORDS = 30 };
 extern const sett_family_word sett__words[SETT__N_WORDS];
 
 /* A member of .tuning, which manifests know by its own name alone. */
@@ -104,8 +104,7 @@ int sett__round_up(int n, int to);
 int sett__row_threads(sett_dtype, int cols);
 
 /* ---- parts of kernels ------------------------------------------------------------------------------ */
-/* A row of `cols` elements cut into accesses of 16 bytes: as many a thread, of `threads`. A row that is no multiple of 16 bytes
- * begins anywhere between two (sett_peel), and may take one more. */
+/* A row of `cols` elements cut into accesses of 16 bytes, those that lie inside wherever it begins: as many a thread, of `threads`. */
 int sett__row_parts(sett_dtype, int cols, int threads);
 /* (threads, (vec, rest)) over a tile: each access 16 bytes, neighbours adjacent. */
 sett_layout *sett__wide(sett_build *, int threads, int vec, int rest);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One block a row. Either the row waits in shared memory between its two uses: copies in the background take no registers, so
- * that many blocks, and many bytes, are under way at once. Or it waits in registers, from the place between two multiples of 16 bytes
- * on where it begins (sett_peel). */
-#include "kernels.h"
+ * that many blocks, and many bytes, are under way at once. Or it waits in registers, wherever it begins between two multiples of 16 bytes. */
+#include "rowwise.h"
 
 /* KiB of a row that a block's shared memory has room for, beside what its sum takes. More than an sm_80 has is not used, so that
  * targets which differ in that alone have the same kernel. */
@@ -43,27 +42,28 @@ static void settle(void *options, choice *c)
     if (tune->registers == 2 && !can_share(o, c, tune->threads))
         REFUSE(c, ".registers is 2: a row waits in shared memory from sm_80 on, where nothing is added to it, %d threads x 16 bytes divide it, and it has at most %d KiB",
             tune->threads, shared_most(c->sm));
-    sett__either(&tune->rows, tune->registers == 2 || o->residual ? 1 : 4); /* W is loaded once for all rows of a block */
+    sett__either(&tune->rows, tune->registers == 2 || o->residual || o->cols % sett__vec(o->dtype) ? 1 : 4); /* W is loaded once for all rows of a block */
     sett__in_range(c, "rows", tune->rows, 1, 1 << 10);
+    sett__quantised_options(c, &QUANTISED(o), &o->out);
 }
 
 enum { X, R, W, H, Y, PARAMS };
 typedef struct work {
     const sett_rms_norm_options *o;
-    sett_val *M, *eps, *t;
-    sett_tensor *of[PARAMS]; /* NULL: there is none */
-    sett_layout *wide;
-    int all; /* elements of a tile */
+    sett_val *M, *eps;
+    sett_tensor *of[PARAMS]; /* NULL: there is none, or Y */
+    quantised to;
+    row_shape shape;
 } work;
 
 static work begin(sett_build *b, const sett_rms_norm_options *o)
 {
-    static const char *const names[PARAMS] = {"X", "R", "W", "H", "Y"};
-    const int vec = sett__vec(o->dtype), rest = sett__row_parts(o->dtype, o->cols, o->tuning.threads);
-    work w = {.o = o, .M = sett_sym(b, "M"), .t = sett_thread_idx(b, 0), .wide = sett__wide(b, o->tuning.threads, vec, rest), .all = vec * rest * o->tuning.threads};
-    for (int i = 0; i < PARAMS; i++)
+    static const char *const names[PARAMS] = {"X", "R", "W", "H"};
+    work w = {.o = o, .M = sett_sym(b, "M"), .shape = sett__row_shape(b, o->dtype, o->cols, o->tuning.threads, sett_thread_idx(b, 0))};
+    for (int i = 0; i < Y; i++)
         if (o->residual || (i != R && i != H))
             w.of[i] = sett_param(b, names[i], o->dtype, i == W ? sett_make_layout(b, T1(o->cols)) : sett_row_major(b, w.M, o->cols), .align = 16);
+    w.to = sett__quantised(&QUANTISED(o), b, w.M);
     w.eps = sett_scalar(b, "eps", SETT_F32);
     return w;
 }
@@ -71,64 +71,46 @@ static work begin(sett_build *b, const sett_rms_norm_options *o)
 /* 1 / sqrt(mean(v v) + eps) of the row that the block's threads hold. */
 static sett_val *scale_of(const work *w, sett_val *v)
 {
-    sett_val *squares = sett_block_reduce(sett_reduce(sett_mul(v, v), SETT_ADD, 0.0), SETT_ADD);
+    sett_val *squares = sett__over_row(&w->shape, sett_reduce(sett_mul(v, v), SETT_ADD, 0.0), SETT_ADD);
     return sett_rsqrt(sett_fma(squares, 1.0 / w->o->cols, w->eps));
 }
 
-static sett_val *scaled(const work *w, sett_val *v, sett_val *scale, sett_val *weight)
+static void put(const work *w, const row_place *p, sett_val *row, sett_val *v, sett_val *scale, sett_val *weight)
 {
-    return sett_to(sett_mul(sett_mul(v, scale), sett_to(weight, SETT_F32)), w->o->dtype);
+    sett__store_row(&w->to, &w->shape, p, row, sett_mul(sett_mul(v, scale), sett_to(weight, SETT_F32)));
 }
 
 static void in_shared_memory(sett_build *b, const work *w)
 {
+    const row_place p = {.skip = sett_arg_i(0)};
     sett_val *row = sett_block_idx(b, 0);
     sett_grid(b, w->M);
     sett_block(b, w->o->tuning.threads);
     sett__begin(b, w->o->no_pdl);
-#define MINE(t_) sett_slice(sett_composition(t_, w->wide), w->t, ALL)
     /* Each thread uses what it copied itself, so no barrier stands between. */
-    sett_tensor *s = MINE(sett_make_smem_tensor(b, w->o->dtype, sett_make_layout(b, T1(w->o->cols)), 16));
-    sett_cp_async(MINE(sett_slice(w->of[X], row, ALL)), s);
+    sett_tensor *s = sett__row_part(&w->shape, sett_make_smem_tensor(b, w->o->dtype, sett_make_layout(b, T1(w->o->cols)), 16));
+    sett_cp_async(sett__row_part(&w->shape, sett_slice(w->of[X], row, ALL)), s);
     sett_cp_async_wait_all(b);
     sett_val *scale = scale_of(w, sett_to(sett_load(s), SETT_F32));
-    sett_val *v = sett_to(sett_load(s), SETT_F32); /* again: kept, it would take registers across the barrier */
-    sett_store(MINE(sett_slice(w->of[Y], row, ALL)), scaled(w, v, scale, sett_load(MINE(w->of[W]))));
-#undef MINE
+    put(w, &p, row, sett_to(sett_load(s), SETT_F32), scale, sett__row_beside(&w->shape, &p, w->of[W])); /* loaded again: kept, it would take registers across the barrier */
 }
 
-/* Every `period`th row begins at the same place between two multiples of 16 bytes: a block takes such rows, and loads W once for all of
- * them, by element where W does not begin there too. */
 static void in_registers(sett_build *b, const work *w)
 {
-    const sett_rms_norm_options *o = w->o;
-    const int vec = sett__vec(o->dtype);
-    int period = vec;
-    while (period > 1 && o->cols * (int64_t)(period / 2) % vec == 0)
-        period /= 2;
-    sett_grid(b, period, sett_ceil_div(w->M, period * o->tuning.rows));
-    sett_block(b, o->tuning.threads);
-    sett__begin(b, o->no_pdl);
-
-    sett_val *first = sett_add(sett_block_idx(b, 0), sett_mul(sett_block_idx(b, 1), period * o->tuning.rows));
-    sett_arg skip = sett_peel(sett_slice(w->of[X], first, ALL), 16).skip, end = sett_add(skip, o->cols);
-#define MINE(t_) sett__part(t_, SETT_A(0), w->all, w->wide, w->t)
-    sett_tensor *at = MINE(sett_identity_tensor(b, T1(end)));
-    sett_val *in = sett_and(sett_elem_at_least(at, T1(skip)), sett_elem_less(at, T1(end)));
-    sett_val *weight = sett_load(MINE(sett_domain_offset(w->of[W], T1(sett_sub(0, skip)))), .pred = in);
-    sett_for (b, row, first, sett_min(w->M, sett_add(first, period * o->tuning.rows)), period) {
-        sett_tensor *mine[PARAMS];
-        for (int i = 0; i < PARAMS; i++)
-            mine[i] = i != W && w->of[i] ? MINE(sett_peel(sett_slice(w->of[i], row, ALL), 16).tensor) : NULL;
-        sett_val *v = sett_to(sett_load(mine[X], .pred = in), SETT_F32);
-        if (o->residual) {
-            sett_val *h = sett_to(sett_add(v, sett_to(sett_load(mine[R], .pred = in), SETT_F32)), o->dtype);
-            sett_store(mine[H], h, .pred = in);
-            v = sett_to(h, SETT_F32);
-        }
-        sett_store(mine[Y], scaled(w, v, scale_of(w, v), weight), .pred = in);
+    const int rows = w->o->tuning.rows;
+    sett_grid(b, sett_ceil_div(w->M, rows));
+    sett_block(b, w->o->tuning.threads);
+    sett__begin(b, w->o->no_pdl);
+    sett_val *first = sett_mul(sett_block_idx(b, 0), rows), *weight = NULL;
+    if (w->o->cols % w->shape.vec == 0) { /* all rows begin alike */
+        const row_place p = sett__row_place(&w->shape, sett_slice(w->of[X], first, ALL));
+        weight = sett__row_beside(&w->shape, &p, w->of[W]);
     }
-#undef MINE
+    sett_for (b, row, first, sett_min(w->M, sett_add(first, rows)), 1) {
+        const row_place p = sett__row_place(&w->shape, sett_slice(w->of[X], row, ALL));
+        sett_val *v = sett__row_load(&w->shape, &p, w->of[X], w->of[R], w->of[H], row), *beside = weight ? weight : sett__row_beside(&w->shape, &p, w->of[W]);
+        put(w, &p, row, v, scale_of(w, v), beside);
+    }
 }
 
 void sett_rms_norm(sett_build *b, const void *user)
@@ -136,7 +118,7 @@ void sett_rms_norm(sett_build *b, const void *user)
     sett_rms_norm_options o;
     if (!sett__kernel_options(b, &sett__rms_norm, user, &o))
         return;
-    work w = begin(b, &o);
+    const work w = begin(b, &o);
     if (o.tuning.registers == 2)
         in_shared_memory(b, &w);
     else
@@ -145,5 +127,5 @@ void sett_rms_norm(sett_build *b, const void *user)
 
 #define P(member_) SETT_FAMILY_PARAM(sett_rms_norm_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_rms_norm_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), TUNED(threads), TUNED(rows), TUNED(registers)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(residual), TUNED(threads), TUNED(rows), TUNED(registers), P(quantise), P(out)};
 FAMILY(rms_norm, params);

@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block takes a piece of a row; the two halves are one tensor of three modes, so that a piece of both is one slice. */
+/* A block takes a piece of a row of both halves, or, where the whole row's largest is asked for, the row. */
 #include "activation.h"
+#include "rowwise.h"
 
 static void settle(void *options, choice *c)
 {
     sett_silu_mul_options *o = options;
-    sett_silu_mul_tuning *tune = &o->tuning;
     sett__is_float(c, o->dtype);
     sett__in_range(c, "cols", o->cols, 1, 1 << 24);
-    sett__is_zero(c, "reserved", o->reserved);
-    if (*c->why)
-        return;
-    const int accesses = (o->cols + sett__vec(o->dtype) - 1) / sett__vec(o->dtype);
-    sett__either(&tune->threads, accesses < 256 ? sett__round_up(accesses, 32) : 256);
-    sett__in_range(c, "threads", tune->threads, 1, 1024);
-    sett__either(&tune->vectors_per_thread, 1);
-    sett__in_range(c, "vectors_per_thread", tune->vectors_per_thread, 1, 16);
+    if (!o->activation)
+        o->activation = SETT_ACTIVATION_SILU;
+    sett__in_range(c, "activation", o->activation, SETT_ACTIVATION_RELU, SETT_ACTIVATION_SILU);
+    sett__quantised_options(c, &QUANTISED(o), &o->out);
+    sett__settle_pieces(c, &QUANTISED(o), &o->tuning.threads, &o->tuning.vectors_per_thread);
+}
+
+static sett_val *activated(const sett_silu_mul_options *o, sett_val *gate)
+{
+    switch (o->activation) {
+    case SETT_ACTIVATION_RELU:
+        return sett_max(gate, 0.0);
+    case SETT_ACTIVATION_GELU:
+        return sett__gelu(gate, o->out);
+    case SETT_ACTIVATION_GELU_TANH:
+        return sett__gelu_tanh(gate, o->out);
+    default:
+        return sett__silu(gate);
+    }
 }
 
 void sett_silu_mul(sett_build *b, const void *user)
@@ -23,27 +34,16 @@ void sett_silu_mul(sett_build *b, const void *user)
     sett_silu_mul_options o;
     if (!sett__kernel_options(b, &sett__silu_mul, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), piece = o.tuning.threads * vec * o.tuning.vectors_per_thread;
-    sett_val *M = sett_sym(b, "M"), *t = sett_thread_idx(b, 0);
-    const int pieces = (o.cols + piece - 1) / piece; /* of one row; neighbours follow each other */
-    sett_val *col = sett_mod(sett_block_idx(b, 0), pieces), *row = sett_floordiv(sett_block_idx(b, 0), pieces);
+    sett_val *M = sett_sym(b, "M"), *row;
     sett_tensor *X = sett_param(b, "X", o.dtype, sett_row_major(b, M, 2, o.cols), .align = 16);
-    sett_tensor *Y = sett_param(b, "Y", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
-    sett_grid(b, sett_mul(M, pieces));
-    sett_block(b, o.tuning.threads);
-    sett__begin(b, o.no_pdl);
-
-    sett_layout *wide = sett__wide(b, o.tuning.threads, vec, o.tuning.vectors_per_thread);
-    sett_tensor *of[4] = {sett_slice(X, row, 0, ALL), sett_slice(X, row, 1, ALL), sett_slice(Y, row, ALL), sett_identity_tensor(b, T1(o.cols))};
-    for (int i = 0; i < 4; i++)
-        of[i] = sett__part(of[i], SETT_A(col), piece, wide, t);
-    sett_val *in = sett_elem_less(of[3], T1(o.cols));
-
-    sett_val *gate = sett_to(sett_load(of[0], .pred = in), SETT_F32), *up = sett_to(sett_load(of[1], .pred = in), SETT_F32);
-    sett_store(of[2], sett_to(sett_mul(sett__silu(gate), up), o.dtype), .pred = in);
+    const quantised to = sett__quantised(&QUANTISED(&o), b, M);
+    const row_shape s = sett__begin_pieces(b, &to, M, o.tuning.threads, o.tuning.vectors_per_thread, o.no_pdl, &row);
+    const row_place p = sett__row_place(&s, sett_slice(to.Y, row, ALL));
+    sett_val *gate = sett_to(sett__row_beside(&s, &p, sett_slice(X, row, 0, ALL)), SETT_F32), *up = sett_to(sett__row_beside(&s, &p, sett_slice(X, row, 1, ALL)), SETT_F32);
+    sett__store_row(&to, &s, &p, row, sett_mul(activated(&o, gate), up));
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_silu_mul_options, member_)
 #define TUNED(member_) TUNING_PARAM(sett_silu_mul_options, member_)
-static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), TUNED(threads), TUNED(vectors_per_thread)};
+static const sett_family_param params[] = {P(dtype), P(no_pdl), P(cols), P(activation), TUNED(threads), TUNED(vectors_per_thread), P(quantise), P(out)};
 FAMILY(silu_mul, params);

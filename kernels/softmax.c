@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block a row, the row held in registers. Where rows are no multiple of 16 bytes, each begins at another place between two;
- * sett_peel gives the row from the one before on, so that accesses stay 16 bytes wide. */
-#include "kernels.h"
+/* One block a row, the row held in registers, wherever it begins. */
+#include "rowwise.h"
 #include <math.h>
 
 static void settle(void *options, choice *c)
@@ -21,28 +20,21 @@ void sett_softmax(sett_build *b, const void *user)
     sett_softmax_options o;
     if (!sett__kernel_options(b, &sett__softmax, user, &o))
         return;
-    const int vec = sett__vec(o.dtype), rest = sett__row_parts(o.dtype, o.cols, o.tuning.threads);
-    sett_val *M = sett_sym(b, "M"), *row = sett_block_idx(b, 0), *t = sett_thread_idx(b, 0);
+    sett_val *M = sett_sym(b, "M"), *row = sett_block_idx(b, 0);
     sett_tensor *X = sett_param(b, "X", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
     sett_tensor *Y = sett_param(b, "Y", o.dtype, sett_row_major(b, M, o.cols), .align = 16);
     sett_grid(b, M);
     sett_block(b, o.tuning.threads);
     sett__begin(b, o.no_pdl);
 
-    sett_layout *wide = sett__wide(b, o.tuning.threads, vec, rest);
-    sett_peeled x = sett_peel(sett_slice(X, row, ALL), 16), y = sett_peel(sett_slice(Y, row, ALL), 16);
-    sett_arg end = sett_add(x.skip, o.cols);
-    sett_tensor *mine[3] = {x.tensor, y.tensor, sett_identity_tensor(b, T1(end))};
-    for (int i = 0; i < 3; i++)
-        mine[i] = sett__part(mine[i], SETT_A(0), vec * rest * o.tuning.threads, wide, t);
-    sett_val *in = sett_and(sett_elem_at_least(mine[2], T1(x.skip)), sett_elem_less(mine[2], T1(end)));
-
     /* exp(x) = exp2(x log2 e); what is not of the row is -infinity, whose exp is 0. Large values are subtracted before they are scaled. */
-    sett_val *v = sett_to(sett_load(mine[0], .pred = in, .fill = -INFINITY), SETT_F32);
+    const row_shape s = sett__row_shape(b, o.dtype, o.cols, o.tuning.threads, sett_thread_idx(b, 0));
+    const row_place p = sett__row_place(&s, sett_slice(X, row, ALL));
+    sett_val *v = sett_to(sett__row_get(&s, &p, sett_slice(X, row, ALL), -INFINITY), SETT_F32);
     sett_val *most = sett_block_reduce(sett_reduce(v, SETT_MAX, -INFINITY), SETT_MAX);
     sett_val *num = sett_exp2_approx(sett_mul(sett_sub(v, most), 1.44269504));
     sett_val *sum = sett_block_reduce(sett_reduce(num, SETT_ADD, 0.0), SETT_ADD);
-    sett_store(mine[1], sett_to(sett_mul(num, sett_rcp(sum)), o.dtype), .pred = in);
+    sett__row_put(&s, &p, sett_slice(Y, row, ALL), sett_to(sett_mul(num, sett_rcp(sum)), o.dtype));
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_softmax_options, member_)

@@ -157,7 +157,7 @@ bugs-check: $(B)/bugs/all ## each of them with the checker, and what it misses: 
 mutants: all wheel-file ## barriers, fences, waits and arrivals of examples and kernels, each removed or moved: does the checker find it? make mutants [MUTANTS="examples/sum.c kernels/stream_k.c"] [ORDERS=lazy,random:1]
 	tests/mutate/mutate.py $(B) $(MUTANTS) $(if $(ORDERS),--orders $(ORDERS)) --jobs $(or $(JOBS),$(shell nproc))
 
-check-orders: all $(B)/bugs/all ## the checker over bugs, their twins and the examples, eager, lazy and by seeds: make check-orders [SEEDS=10]
+check-orders: all $(B)/bugs/all $(B)/runner ## the checker over all suites; over bugs, their twins and the examples, eager, lazy and by seeds: make check-orders [SEEDS=10]
 	@tests/orders.sh $(B) $(or $(SEEDS),10)
 
 lint: ## include rules, headers alone, exported symbols, formatting of shell

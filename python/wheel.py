@@ -39,6 +39,7 @@ def collect(build: Path, tree: Path) -> None:
     for header in sorted(Path("include/sett").rglob("*.h")):
         (package / header.parent).mkdir(parents=True, exist_ok=True)
         shutil.copy(header, package / header)
+    shutil.copy("python/sett_pytest.py", tree)
     shutil.copy(build / "python" / "_fast.abi3.so", package)
     for name in ("libsett.so.0", "libsett-kernels.so.0", "libsett-ptx.so", "libsett-remote.so", "sett"):
         if (build / name).exists():
@@ -70,7 +71,7 @@ def write_info(tree: Path, version: str, tag: str) -> Path:
     readme = Path("docs/python.md").read_text()
     (info / "METADATA").write_text(METADATA.format(version=version, readme=readme))
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: sett\nRoot-Is-Purelib: false\nTag: {tag}\n")
-    (info / "entry_points.txt").write_text("[console_scripts]\nsett = sett.__main__:main\n")
+    (info / "entry_points.txt").write_text("[console_scripts]\nsett = sett.__main__:main\n\n[pytest11]\nsett_check = sett_pytest\n")
     shutil.copy("LICENSE", info)
     (info / "LICENSES.static").write_text(licences())
     lines = []

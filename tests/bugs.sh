@@ -5,6 +5,7 @@
 # is marked 1 or 2; both lines are found when one finding has both. A refusal when compiled counts by the lines that its text names. A
 # twin ends well in each order, and nothing is told of it but costs of other kinds. It prints a table by kind and what was missed; the
 # exit code is 1 if anything was. $BUGS: names or kinds of some of them.
+# $BUGS_AGAIN=1: in the last order each runs three times more, by one worker and by eight, and says the same.
 # $BUGS_OF_THE_ENGINE=1 shows what the engine says without its checker, by the lines in the texts of faults; twins alone can fail.
 set -u
 b=$1

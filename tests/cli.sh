@@ -684,7 +684,7 @@ if [ ! -s "$d/metrics.there" ] || ! diff "$d/metrics.there" "$d/metrics.told"; t
 fi
 # sett check: a tape that stores past its tensor, a right kernel, a program, and what it writes.
 printf 'sett tape 2\nparam Y i32 (64):(1) align 4 write\ngrid 1\nblock 64\n\n%%0 = tid.x i32\n%%1 = param i32 Y\n%%2 = const i32 1\n%%3 = add i32 %%0, %%2\nstore %%1[%%3] i32 %%0 align 4\n' >"$d/wrong.tape"
-expect 1 '^line 10 of the tape: bounds: store to Y: element 64 of 64' check "$d/wrong.tape" Y=64
+expect 1 '^line 10 of the tape: error: bounds: store to Y: element 64 of 64' check "$d/wrong.tape" Y=64
 expect 1 '^sett check: 1 error, 0 warnings, 0 costs$' check "$d/wrong.tape" Y=64 -o "$d/found.json" --sarif "$d/found.sarif" --errors
 python3 - "$d" <<'END' || bad=$((bad + 1))
 import json, sys
@@ -697,6 +697,21 @@ expect 0 '^sett check: 0 errors, 0 warnings, 0 costs$' check softmax --cols 64 X
 expect 0 '^sett check: softmax: proved for all orders and for all data of these extents$' check softmax --cols 64 X=16x64 Y=16x64
 expect 0 '^sett check: 0 errors' check -- "$b/examples/saxpy"
 expect 1 '^sett check: 1 error,' check --errors -- "$sett" run "$d/wrong.tape" "Y=:$d/y.npy"
+# What each of three processes finds is one finding, and so is what is suppressed, which counts no more.
+expect 1 '^sett check: 1 error, 0 warnings, 0 costs$' check --orders 3 -o "$d/found.json" -- "$sett" run "$d/wrong.tape" "Y=:$d/y.npy"
+one='{"kind":"race","level":"error","kernel":"k","count":2,"text":"a, ]}] and\\n","sites":[{"file":"a.c","line":1,"role":"read"},{"file":"a.c","line":2,"role":"write"}]}'
+two='{"kind":"race","level":"error","kernel":"k","count":1,"text":"the same","sites":[{"file":"a.c","line":2,"role":"write"},{"file":"a.c","line":1,"role":"read"}]}'
+other=$(echo "$two" | sed 's/"line":1/"line":7/')
+known='{"reason":"meant","kind":"order","level":"error","kernel":"k","count":5,"text":"t","sites":[]}'
+printf '{"findings":[\n%s,\n%s],"suppressed":[\n%s]}\n' "$one" "$other" "$known" >"$d/a.json"
+printf '{"findings":[\n%s],"suppressed":[\n%s]}\n' "$two" "$known" >"$d/b.json"
+expect 1 '^sett check: 2 errors, 0 warnings, 0 costs$' check -o "$d/both.json" -- sh -c "f=\${SETT_CHECK_JSON%/*}; cp $d/a.json $d/b.json \$f"
+python3 - "$d" <<'END' || bad=$((bad + 1))
+import json, sys
+found, both = (json.load(open(sys.argv[1] + name)) for name in ("/found.json", "/both.json"))
+assert [f["count"] % 3 for f in found["findings"]] == [0] and "suppressed" not in found, found
+assert [f["count"] for f in both["findings"]] == [3, 1] and [f["count"] for f in both["suppressed"]] == [10], both
+END
 expect 7 '^sett check: 0 errors' check -- sh -c 'exit 7'
 expect 127 'No such file' check -- "$d/nothing"
 expect 2 'which kernel or program' check

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The checker in several orders of the CPU engine: tests/orders.sh build/release [seeds]. Of each example nothing may be told but costs, and
 # it ends well, eager, lazy and by each seed; then tests/bugs.sh finds the bugs of tests/bugs, and nothing in their twins, in the same orders.
+# Of the suites nothing is told but what tests/checked.txt lists.
 set -u
 b=$1
 orders="lazy eager $(seq -s ' ' -f 'random:%g' "${2:-10}")"
@@ -24,5 +25,6 @@ for order in $orders; do
 done
 [ $bad = 0 ] && echo "no finding in examples: $orders"
 # shellcheck disable=SC2086
-tests/bugs.sh "$b" $orders || bad=1
+BUGS_AGAIN=1 tests/bugs.sh "$b" $orders || bad=1
+python3 tests/checked.py "$b" || bad=1
 exit $bad

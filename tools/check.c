@@ -23,92 +23,209 @@ static int tell_totals(const totals *t)
     return t->errors || t->lost ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- a folder of findings -------------------------------------------------------------------------------------- */
-/* What stands between the first `open` of a file and its last `close`. NULL: it has none; *text is malloc'ed. */
-static char *inside(const char *path, const char *open, const char *close, char **text, size_t *len)
+/* ---- findings of several processes ------------------------------------------------------------------------------- */
+/* One of a list, as its process wrote it. A quote in a string of JSON has a backslash before it, so a name with its quotes is where it seems. */
+typedef struct item {
+    char *text, *key; /* key: of kind, level and pair of lines */
+    unsigned long long count;
+} item;
+typedef struct items {
+    item *at;
+    int n, cap;
+    bool full; /* out of memory */
+} items;
+typedef struct part { const char *at; size_t len; } part;
+
+/* What stands between two names; empty: they are not there. */
+static part between(const char *text, const char *from, const char *to)
 {
-    char *from, *to = NULL;
-    *text = regular_read(path, MOST_JSON, len);
-    from = *text ? strstr(*text, open) : NULL;
-    if (!from)
-        return NULL;
-    from += strlen(open);
-    for (char *at = from; (at = strstr(at, close)); at++)
-        to = at;
-    if (!to)
-        return NULL;
-    *len = (size_t)(to - from);
-    return from;
+    const char *at = strstr(text, from), *end = at ? strstr(at + strlen(from), to) : NULL;
+    return end ? (part){at + strlen(from), (size_t)(end - at) - strlen(from)} : (part){"", 0};
 }
 
-static int count_of(const char *text, const char *word)
+static int compare(part a, part b)
 {
-    int n = 0;
-    for (; (text = strstr(text, word)); text++)
-        n++;
-    return n;
+    const int order = memcmp(a.at, b.at, a.len < b.len ? a.len : b.len);
+    return order ? order : a.len < b.len ? -1 : a.len > b.len;
 }
 
-/* Of one process; `open` and `close` are around the list. Its items go to `to`, if any. */
-static void add_file(FILE *to, const char *path, const char *open, const char *close, bool *any, totals *t)
+/* As the process that found it tells findings apart. NULL: out of memory. */
+static char *key_of(const char *text)
 {
-    char *text;
+    const char *sites = strstr(text, "\"sites\":["), *next = sites ? strstr(sites, "},{") : NULL;
+    part site[2] = {between(sites ? sites : "", "\"file\":", ",\"role\"")};
+    site[1] = next ? between(next, "\"file\":", ",\"role\"") : site[0];
+    const bool turned = compare(site[0], site[1]) > 0, nowhere = site[0].len < sizeof "\"\",\"line\":" || !memcmp(site[0].at, "\"\"", 2);
+    const part of[] = {between(text, "\"kind\":", ",\"level\""), between(text, "\"level\":", ",\"kernel\""), site[turned], site[!turned],
+        nowhere ? between(text, "\"kernel\":", ",\"count\"") : (part){"", 0}, site[0].len ? (part){"", 0} : between(text, "\"text\":", ",\"sites\"")};
+    char *key = NULL;
     size_t len;
-    char *list = inside(path, open, close, &text, &len);
-    while (list && len && (*list == '\n' || *list == ' '))
-        list++, len--;
-    if (list && len && to) {
-        fputs(*any ? ",\n" : "\n", to);
-        fwrite(list, 1, len, to);
-        *any = true;
+    FILE *f = open_memstream(&key, &len);
+    for (size_t i = 0; f && i < sizeof of / sizeof *of; i++)
+        fprintf(f, "%.*s|", (int)of[i].len, of[i].at);
+    return f && !fclose(f) ? key : NULL;
+}
+
+static void keep(items *to, const char *text, size_t len)
+{
+    item i = {.text = strndup(text, len)};
+    i.key = i.text ? key_of(i.text) : NULL;
+    i.count = i.text ? strtoull(between(i.text, "\"count\":", ",").at, NULL, 10) : 0;
+    for (int k = 0; i.key && k < to->n; k++)
+        if (!strcmp(to->at[k].key, i.key)) {
+            to->at[k].count += i.count;
+            free(i.text), free(i.key);
+            return;
+        }
+    item *grown = to->n < to->cap ? to->at : realloc(to->at, (size_t)(2 * to->cap + 16) * sizeof *grown);
+    if (!i.key || !grown) {
+        to->full = true;
+        free(i.text), free(i.key);
+        return;
     }
-    if (list && t) {
-        t->lost += strstr(list + len, "\"lost\":") != NULL;
-        list[len] = 0;
-        t->errors += count_of(list, "\"level\":\"error\"");
-        t->warnings += count_of(list, "\"level\":\"warning\"");
-        t->costs += count_of(list, "\"level\":\"cost\"");
+    to->cap = to->n < to->cap ? to->cap : 2 * to->cap + 16;
+    to->at = grown;
+    to->at[to->n++] = i;
+}
+
+/* The items of a list, a line each, from behind its name on; what stands behind the list. */
+static const char *keep_list(items *to, const char *at)
+{
+    while (*at == '\n') {
+        const size_t len = strcspn(at + 1, "\n");
+        const bool last = at[len] != ',';
+        const char *end = at + 1 + len; /* of the last one: behind its sites is the end of the list */
+        if (last && (!(end = strstr(at, "\"sites\":[")) || !(end = strstr(end, "]}]"))))
+            return "";
+        end += last ? 2 : -1;
+        keep(to, at + 1, (size_t)(end - at - 1));
+        at = last ? end : end + 1;
+    }
+    return at;
+}
+
+static void add_file(items *found, items *suppressed, const char *path, totals *t)
+{
+    size_t len;
+    char *text = regular_read(path, MOST_JSON, &len);
+    const char *open = "{\"findings\":[", *also = "],\"suppressed\":[";
+    if (text && !strncmp(text, open, strlen(open))) {
+        const char *at = keep_list(found, text + strlen(open));
+        if (!strncmp(at, also, strlen(also)))
+            at = keep_list(suppressed, at + strlen(also));
+        t->lost += strstr(at, "\"lost\":") != NULL;
     }
     free(text);
 }
 
-static void add_folder(FILE *to, const char *folder, const char *ending, const char *open, const char *close, totals *t)
+static void put_items(FILE *to, const items *x)
+{
+    for (int i = 0; i < x->n; i++) {
+        const char *text = x->at[i].text, *count = between(text, "\"count\":", ",").at;
+        if (*count)
+            fprintf(to, "%s%.*s%llu%s", i ? ",\n" : "\n", (int)(count - text), text, x->at[i].count, count + strspn(count, "0123456789"));
+    }
+}
+
+static void free_items(items *x)
+{
+    for (int i = 0; i < x->n; i++)
+        free(x->at[i].text), free(x->at[i].key);
+    free(x->at);
+}
+
+static void count_items(const items *x, totals *t)
+{
+    for (int i = 0; i < x->n; i++) {
+        const part level = between(x->at[i].text, "\"level\":\"", "\"");
+        ++*(*level.at == 'e' ? &t->errors : *level.at == 'w' ? &t->warnings : &t->costs);
+    }
+    t->lost += x->full;
+}
+
+/* Calls fn with each file of the folder that ends so, in one order. */
+static void each_file(const char *folder, const char *ending, void (*fn)(void *, const char *path), void *user)
 {
     struct dirent **list;
     char path[PATH_MAX];
-    bool any = false;
     const int n = scandir(folder, &list, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         const size_t len = strlen(list[i]->d_name), end = strlen(ending);
         snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
         if (len > end && !strcmp(list[i]->d_name + len - end, ending))
-            add_file(to, path, open, close, &any, t);
+            fn(user, path);
         free(list[i]);
     }
     if (n >= 0)
         free(list);
 }
 
-/* All processes' lists in one. path NULL: nowhere. An exit code. */
-static int put_together(const char *path, const char *folder, const char *ending, const char *head, const char *open, const char *close, const char *tail, totals *t)
+typedef struct gathered {
+    items found, suppressed;
+    totals *totals;
+    FILE *sarif;
+    bool any;
+} gathered;
+
+static void add_json(void *user, const char *path)
 {
-    FILE *to = path ? fopen(path, "we") : NULL;
-    if (path && !to)
-        return fail("%s: %s", path, strerror(errno));
-    if (to)
-        fputs(head, to);
-    add_folder(to, folder, ending, open, close, t);
-    if (to)
-        fputs(tail, to);
-    return to && fclose(to) ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
+    gathered *g = user;
+    add_file(&g->found, &g->suppressed, path, g->totals);
 }
 
+/* A run of SARIF for each process. */
+static void add_sarif(void *user, const char *path)
+{
+    gathered *g = user;
+    static const char open[] = "\"runs\":[";
+    size_t len;
+    char *text = regular_read(path, MOST_JSON, &len), *from = text ? strstr(text, open) : NULL, *to = text ? strrchr(text, ']') : NULL;
+    if (from && to > from) {
+        from += strlen(open);
+        fputs(g->any ? ",\n" : "\n", g->sarif);
+        fwrite(from, 1, (size_t)(to - from), g->sarif);
+        g->any = true;
+    }
+    free(text);
+}
+
+static int write_json(const char *path, const gathered *g)
+{
+    FILE *to = fopen(path, "we");
+    if (!to)
+        return fail("%s: %s", path, strerror(errno));
+    fputs("{\"findings\":[", to);
+    put_items(to, &g->found);
+    if (g->suppressed.n) {
+        fputs("],\"suppressed\":[", to);
+        put_items(to, &g->suppressed);
+    }
+    fputs("]}\n", to);
+    return fclose(to) ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
+}
+
+static int write_sarif(const char *path, const char *folder, gathered *g)
+{
+    if (!(g->sarif = fopen(path, "we")))
+        return fail("%s: %s", path, strerror(errno));
+    fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[", g->sarif);
+    each_file(folder, ".sarif", add_sarif, g);
+    fputs("]}\n", g->sarif);
+    return fclose(g->sarif) ? fail("%s: %s", path, strerror(errno)) : EXIT_OK;
+}
+
+/* What several processes found, or one in several orders, is one finding, with the sum of their counts. */
 static int gather(const options *o, const char *folder, totals *t)
 {
-    int code = put_together(o->output, folder, ".json", "{\"findings\":[", "{\"findings\":[", "]", "]}\n", t);
-    return code || !o->sarif ? code
-                             : put_together(o->sarif, folder, ".sarif", "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[",
-                                   "\"runs\":[", "]}", "]}\n", NULL);
+    gathered g = {.totals = t};
+    each_file(folder, ".json", add_json, &g);
+    count_items(&g.found, t);
+    t->lost += g.suppressed.full;
+    int code = o->output ? write_json(o->output, &g) : EXIT_OK;
+    if (!code && o->sarif)
+        code = write_sarif(o->sarif, folder, &g);
+    free_items(&g.found), free_items(&g.suppressed);
+    return code;
 }
 
 /* ---- what was proved ---------------------------------------------------------------------------------------------- */
@@ -143,21 +260,15 @@ static void read_lines(lines *to, const char *path)
         fclose(f);
 }
 
+static void read_proofs(void *user, const char *path)
+{
+    read_lines(user, path);
+}
+
 static void tell_proofs(const char *folder)
 {
-    struct dirent **list;
-    char path[PATH_MAX];
     lines all = {NULL};
-    const int n = scandir(folder, &list, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        const char *end = strrchr(list[i]->d_name, '.');
-        snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
-        if (end && !strcmp(end, ".proofs"))
-            read_lines(&all, path);
-        free(list[i]);
-    }
-    if (n >= 0)
-        free(list);
+    each_file(folder, ".proofs", read_proofs, &all);
     for (int i = 0; i < all.n; i++) {
         fprintf(stderr, "sett check: %s", all.at[i]);
         free(all.at[i]);

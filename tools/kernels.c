@@ -66,6 +66,8 @@ static const named_kernel kernels[] = {
     {"rms_norm", "Y = X / sqrt(mean(X X) + eps) W by rows, --cols and --threads", &sett_rms_norm_family, NULL, "--cols"},
     {"layer_norm", "Y = (X - mean) / sqrt(variance + eps) W + B by rows, --cols", &sett_layer_norm_family, NULL, "--cols"},
     {"silu_mul", "Y = silu(gate) up, X of (M,2,N) by rows, --cols and --threads", &sett_silu_mul_family, NULL, "--cols"},
+    {"quantise", "Y = X as f8E4M3FN, by the largest of a row, --cols", &sett_quantise_family, NULL, "--cols"},
+    {"rope", "Q and K rotated by positions, K and V appended to pages", &sett_rope_family, NULL, NULL},
     {"transpose", "Y = X transposed, any size and type", &sett_transpose_family, NULL, NULL},
     {"saxpy", "Y = a X + Y in f32", &sett_axpy_family, fill_saxpy, NULL},
     {"gemm_wgmma", "C = A B^T by the tensor cores of sm_90a, A (M,K), B (N,K)", &sett_gemm_wgmma_family, NULL, NULL},

@@ -8,6 +8,7 @@
  *     sett_engine_options.checks          all kernels of one engine
  *     sett_compile_options.checks         one kernel
  *     sett_check(kernel, &options, ...)   one launch
+ *     sett_ck_assert_clean(kernel, ...)   one launch, in a test with Check: check_unit.h
  *
  * A launch goes on after a finding and returns SETT_OK, unless an access outside of memory or a deadlock ends
  * it. */
@@ -100,6 +101,11 @@ typedef void (*sett_finding_fn)(void *user, const sett_finding *);
  * launch, with the same arguments and the same contents of memory, can show anything; DATA: nor can other
  * contents of memory, with the same extents and scalars. docs/checking.md says what it stands on. */
 typedef enum sett_check_proof { SETT_PROVED_NOTHING, SETT_PROVED_ORDERS, SETT_PROVED_DATA } sett_check_proof;
+
+/* Hands each finding of this process so far to a function, in the order in which they came, without those
+ * that are suppressed; .count is how often each came until now. NULL: nobody gets them. Returns how many
+ * there are. The function calls nothing of sett: launches of other threads wait until it has returned. */
+SETT_API int sett_findings(sett_finding_fn or_null, void *user);
 
 /* "proxy-fence"; "warning"; "read". NULL: none of them. Static storage. */
 SETT_API const char *sett_check_kind_name(sett_check_kind);

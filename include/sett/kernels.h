@@ -19,7 +19,7 @@
  * target as sett_kernels_compile does.
  *
  * Tensors are row-major and begin at multiples of 16 bytes. Rows lie beside each other; those of
- * sett_gemm_wgmma and of attention may also lie apart, and operands of sett_gemm_mma as its options
+ * sett_gemm_wgmma, sett_rope and attention may also lie apart, and operands of sett_gemm_mma as its options
  * say. M and N are extents that a launch gives; `cols` is known when the kernel is compiled. Rows may have
  * any length. Where nothing else is said, arithmetic is in Float32, and a result is rounded once, when it
  * is stored.
@@ -34,7 +34,8 @@
 
 #include <sett/kernels/rows.h>        /* softmax, rms_norm, layer_norm, silu_mul, row_reduce */
 #include <sett/kernels/elementwise.h> /* elementwise, axpy, vector_reduce, transpose */
-#include <sett/kernels/quantise.h>    /* dequantise */
+#include <sett/kernels/quantise.h>    /* quantised rows; quantise, dequantise */
+#include <sett/kernels/rope.h>        /* rope, with append to a cache; tables */
 #include <sett/kernels/embedding.h>   /* embedding_grad */
 #include <sett/kernels/gemm.h>        /* gemm_wgmma, epilogues */
 #include <sett/kernels/gemm_mma.h>    /* gemm_mma */

@@ -25,10 +25,12 @@ from ._engine import Engine as Engine  # noqa: E402
 from ._engine import Entry as Entry  # noqa: E402
 from ._engine import Family as Family  # noqa: E402
 from ._engine import FamilyParam as FamilyParam  # noqa: E402
+from ._engine import Finding as Finding  # noqa: E402
 from ._engine import Kernel as Kernel  # noqa: E402
 from ._engine import Param as Param  # noqa: E402
 from ._engine import WarmEvent as WarmEvent  # noqa: E402
 from ._engine import WarmResult as WarmResult  # noqa: E402
+from ._engine import findings as findings  # noqa: E402
 from ._engine import metrics as metrics  # noqa: E402
 from ._engine import view as view  # noqa: E402
 from . import kernels as kernels  # noqa: E402

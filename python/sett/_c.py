@@ -183,6 +183,8 @@ CALLS: "dict[str, tuple]" = {
     "sett_status_text": (STR, INT),
     "sett_check_kind_name": (STR, INT),
     "sett_check_level_name": (STR, INT),
+    "sett_check_role_name": (STR, INT),
+    "sett_findings": (INT, FINDING, P),
     "sett_dtype_name": (STR, INT),
     "sett_engine_open": (INT, OUT, P, ERR),
     "sett_engine_close": (None, P),

@@ -659,6 +659,38 @@ def shared() -> Engine:
         return _shared
 
 
+class Site(NamedTuple):
+    """A line that a finding names, and what it does there: "write", "read" ..."""
+
+    file: str
+    line: int
+    role: str
+
+
+class Finding(NamedTuple):
+    """What the checker found: docs/checking.md has a page for each kind. The first two sites are the two accesses."""
+
+    kind: str
+    level: str
+    text: str
+    kernel: str
+    count: int
+    sites: Tuple[Site, ...]
+
+
+def findings() -> List[Finding]:
+    """All findings of this process so far, without those that are suppressed; count is how often each came."""
+    found: List[Finding] = []
+
+    def add(_user: Any, at: Any) -> None:
+        f = _c.C.cast(at, _c.C.POINTER(_c.Finding)).contents
+        sites = tuple(Site(_c.decoded(s.file), s.line, _c.decoded(_c.lib.sett_check_role_name(s.role))) for s in f.site[:f.n_site])
+        found.append(Finding(*_c.finding(at), _c.decoded(f.kernel), f.count, sites))
+
+    _c.lib.sett_findings(_c.FINDING(add), None)
+    return found
+
+
 def metrics(engines: Dict[Optional[str], Engine]) -> str:
     """The counters of several engines, by label, in Prometheus' text format: a server's /metrics."""
     pieces: List[bytes] = []

@@ -90,6 +90,19 @@ static void numbers(sett_build *b, const void *user)
     sett_set(Y, sett_where(on, 1.0, 0.0), 3);
 }
 
+/* Y = X turned around, by shared memory and without the barrier that this needs. */
+static void mirror(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_make_layout(b, T1(64))), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(64)));
+    sett_grid(b, 1);
+    sett_block(b, 64);
+    sett_tensor *S = sett_make_smem_tensor(b, SETT_F32, 64, 16);
+    sett_val *i = sett_thread_idx(b, 0);
+    sett_set(S, sett_at(X, i), i);
+    sett_set(Y, sett_at(S, sett_sub(63, i)), i);
+}
+
 static const options plain = {.dtype = SETT_F32, .threads = 64, .factor = 2};
 static const sett_family_param params[] = {SETT_FAMILY_PARAM(options, dtype), SETT_FAMILY_PARAM(options, threads),
     SETT_FAMILY_PARAM(options, factor), SETT_FAMILY_PARAM(options, small), SETT_FAMILY_PARAM(options, twice)};
@@ -110,5 +123,6 @@ FAMILY(spin, spin);
 FAMILY(chat, chat);
 FAMILY(ramp, ramp);
 FAMILY(numbers, numbers);
+FAMILY(mirror, mirror);
 extern const int no_family;
 const int no_family = 3;

@@ -17,7 +17,7 @@
  * `NAME` runs the bug, `NAME --twin` the right program. A kernel is recorded by C, so the difference is a C `if`. The exit code is 0:
  * it ran and the numbers are right; 1: they are wrong; 2: it was refused when it was compiled; 3: a launch failed; 4: the machine
  * lacks something. What failed first counts, and what follows it does nothing.
- * $BUG_DEVICE is "cpu", the default, or a GPU's number; the order of the CPU engine comes from $SETT_CPU_ASYNC. */
+ * $BUG_DEVICE is "cpu", the default, or a GPU's number; the order of the CPU engine comes from $SETT_CPU_ASYNC. $BUG_THREADS: of its workers. */
 #ifndef BUG_H
 #define BUG_H
 #define SETT_SHORT
@@ -60,7 +60,8 @@ static inline void bug_open(int argc, char **argv)
 {
     const char *device = getenv("BUG_DEVICE"), *name = strrchr(argv[0], '/');
     const bool gpu = device && strcmp(device, "cpu");
-    const sett_engine_options o = {.size = sizeof o, .no_gpu = !gpu, .cpu_timeout_ms = 3000};
+    const char *threads = getenv("BUG_THREADS");
+    const sett_engine_options o = {.size = sizeof o, .no_gpu = !gpu, .cpu_timeout_ms = 3000, .cpu_threads = threads ? atoi(threads) : 0};
     bug_now = (struct bug){.name = name ? name + 1 : argv[0], .stream = {gpu ? atoi(device) : SETT_CPU, NULL}};
     bug_twin = argc > 1 && !strcmp(argv[1], "--twin");
     if (sett_engine_open(&bug_now.e, &o, &bug_now.err))

@@ -12,10 +12,13 @@ RIGHT, WRONG, REFUSED, FAULT = range(4)
 OUTCOME = ("right numbers", "wrong numbers", "refused", "fault")
 
 
-def run(program, name, twin, order, folder):
+SAME = ("1", "8", "8")  # workers, of runs by a seed: their reports are the same, byte for byte
+
+
+def run(program, name, twin, order, folder, threads="0"):
     """Exit code, text and findings (None: no checker wrote them) of one run."""
     path = os.path.join(folder, f"{name}-{int(twin)}-{order.replace(':', '-')}.json")
-    env = dict(os.environ, SETT_CPU_ASYNC=order)
+    env = dict(os.environ, SETT_CPU_ASYNC=order, BUG_THREADS=threads)
     env.pop("SETT_CHECK_JSON", None)
     if os.environ.get("BUGS_OF_THE_ENGINE"):
         env.pop("SETT_CHECK", None)
@@ -68,6 +71,10 @@ def judge(program, bug, orders, folder):
         loud = [f for f in findings or [] if f["level"] != "cost" or f["kind"] in bug["kind"]]
         if code or loud:
             j["twin"].append(f"{order}: {text.strip()} {' '.join(f['kind'] + ': ' + f['text'] for f in loud)}")
+    if os.environ.get("BUGS_AGAIN"):
+        for twin in (False, True):
+            again = [run(program, bug["name"], twin, orders[-1], folder, threads) for threads in SAME]
+            j["broken"] += [f"{orders[-1]}, workers {threads}: another report: {one[1].strip()}, and {again[0][1].strip()}" for threads, one in zip(SAME, again) if one != again[0]]
     return j
 
 

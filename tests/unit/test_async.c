@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU engine: copies that go on by themselves, and boxes of tensors. */
 #include "tests/rig/async_rig.h"
+#include <sett/sett.h>
 
 START_TEST(transpose)
 {
@@ -237,6 +238,55 @@ START_TEST(cooperative)
 }
 END_TEST
 
+/* Two warps wait for each stage, and one gives it back for both. Unless they meet before, the other may come so late that the stage is full
+ * again: then it waits for ever, which an even seed shows, whose warps sleep. */
+static void left_behind(sett_build *b, const void *meet)
+{
+    enum { ROUNDS = 12 };
+    sett_tensor *bars = sett_make_mbarriers(b, 2), *full = sett_slice(bars, 0), *empty = sett_slice(bars, 1);
+    sett_val *warp = sett_warp_idx(b), *one = sett_eq(sett_lane_idx(b), 0);
+    sett_block(b, 96);
+    sett_if (b, sett_eq(sett_thread_idx(b, 0), 0))
+        sett_mbarrier_init(full, 1), sett_mbarrier_init(empty, 1);
+    sett_sync_threads(b);
+    sett_for (b, k, 0, ROUNDS, 1) {
+        sett_if (b, sett_eq(warp, 2)) {
+            sett_mbarrier_wait(empty, sett_mod(sett_add(k, 1), 2));
+            sett_mbarrier_arrive(full, .pred = one);
+        }
+        sett_else (b) {
+            sett_mbarrier_wait(full, sett_mod(k, 2));
+            if (meet)
+                sett_barrier(b, 1, 64);
+            sett_mbarrier_arrive(empty, .pred = sett_and(one, sett_eq(warp, 0)));
+        }
+    }
+}
+
+START_TEST(a_warp_sleeps)
+{
+    int seen = 0;
+    for (int seed = 0; seed < 20; seed++)
+        for (int meet = 0; meet < 2; meet++) {
+            char how[16];
+            snprintf(how, sizeof how, "random:%d", seed);
+            const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_async = how};
+            const sett_compile_options co = {.size = sizeof co, .target = "cpu", .user = meet ? "" : NULL};
+            sett_error err = {0};
+            sett_engine *e;
+            sett_kernel *k;
+            ck_assert_msg(!sett_engine_open(&e, &o, &err) && !sett_compile(e, left_behind, &co, &k, &err), "%s", err.text);
+            const sett_status s = sett_launch_n(k, (sett_stream){SETT_CPU, NULL}, 0, NULL, &err);
+            if (meet)
+                ck_assert_msg(!s, "%s: %s", how, err.text);
+            seen += s == SETT_E_FAULT;
+            sett_kernel_release(k);
+            sett_engine_close(e);
+        }
+    ck_assert_int_ge(seen, 8);
+}
+END_TEST
+
 Suite *async_suite(void);
 Suite *async_suite(void)
 {
@@ -251,6 +301,7 @@ Suite *async_suite(void)
     tcase_add_test(t, by_the_engine);
     tcase_add_test(t, prepared);
     tcase_add_test(t, cooperative);
+    tcase_add_test(t, a_warp_sleeps);
     suite_add_tcase(s, t);
     return s;
 }

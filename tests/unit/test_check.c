@@ -338,6 +338,75 @@ static void read_then_loaded(sett_build *b, const kernel *x)
     }
 }
 
+/* A stage is given back before it is read: what tells of the read is the arrival of the next round. */
+static void freed_early(sett_build *b, const kernel *x)
+{
+    kernel k = *x;
+    make_ring(b, &k, 1, N);
+    sett_for (b, r, 0, ROUNDS, 1) {
+        sett_val *stage = sett_mod(r, 2), *parity = sett_mod(sett_floordiv(r, 2), 2);
+        sett_if (b, sett_eq(k.warp, 0)) {
+            sett_mbarrier_wait(sett_slice(k.empty, stage), sett_sub(1, parity));
+            sett_mbarrier_arrive_and_expect_tx(sett_slice(k.full, stage), N * 4, .pred = sett_elect_one(b));
+            SECOND, sett_bulk_load(sett_slice(k.X, r, ALL), sett_slice(k.ring, ALL, stage), sett_slice(k.full, stage));
+        }
+        sett_else (b) {
+            sett_mbarrier_wait(sett_slice(k.full, stage), parity);
+            if (!k.right)
+                sett_fence_view_async_shared(b), sett_mbarrier_arrive(sett_slice(k.empty, stage));
+            FIRST, sett_set(k.Y, sett_at(k.ring, k.lane, stage), r, k.lane);
+            if (k.right)
+                sett_fence_view_async_shared(b), sett_mbarrier_arrive(sett_slice(k.empty, stage));
+        }
+    }
+}
+
+/* One thread waits for the copy, the others of its warp read. */
+static void one_lane_waits_for_a_copy(sett_build *b, const kernel *x)
+{
+    kernel k = *x;
+    make_ring(b, &k, 1, N);
+    sett_if (b, sett_eq(k.warp, 0)) {
+        sett_mbarrier_arrive_and_expect_tx(sett_slice(k.full, 0), N * 4, .pred = sett_elect_one(b));
+        FIRST, sett_bulk_load(sett_slice(k.X, 0, ALL), sett_slice(k.ring, ALL, 0), sett_slice(k.full, 0));
+    }
+    sett_if (b, k.right ? sett_ge(k.t, 0) : sett_eq(k.lane, 0))
+        sett_mbarrier_wait(sett_slice(k.full, 0), 0);
+    SECOND, sett_set(k.Y, sett_at(k.ring, k.lane, 0), k.warp, k.lane);
+}
+
+/* Both halves of a pass are in branches: the barrier stands outside. */
+static void in_branches(sett_build *b, const kernel *k)
+{
+    sett_val *mine = sett_lt(k->lane, 16);
+    sett_if (b, mine)
+        FIRST, sett_set(k->s, 1.0, k->t);
+    if (k->right)
+        sett_sync_threads(b);
+    sett_if (b, mine)
+        SECOND, sett_set(k->Y, sett_at(k->s, sett_xor(k->t, 32)), k->warp, k->lane);
+}
+
+/* The store is waited for by its thread, and the other warps are not behind that wait. */
+static void no_barrier_behind_wait(sett_build *b, const kernel *k)
+{
+    sett_tensor *two = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, T(64, 2)), 128);
+    sett_for (b, r, 0, ROUNDS, 1) {
+        sett_if (b, sett_eq(k->warp, 0))
+            sett_tma_store_wait_read(b, 1);
+        if (k->right)
+            sett_sync_threads(b);
+        FIRST, sett_set(two, 1.0, k->t, sett_mod(r, 2));
+        sett_fence_view_async_shared(b);
+        sett_sync_threads(b);
+        sett_if (b, sett_eq(k->warp, 0)) {
+            SECOND, sett_bulk_store(sett_local_tile(sett_slice(two, ALL, sett_mod(r, 2)), T1(N), T1(1)), sett_slice(k->Y, r, ALL));
+            sett_tma_store_commit(b);
+        }
+    }
+    sett_tma_store_wait(b, 0);
+}
+
 /* ---- clusters ------------------------------------------------------------------------------------------------------------ */
 static void peers(sett_build *b, const kernel *k)
 {
@@ -371,6 +440,10 @@ static const plan plans[] = {
     {.body = fence_of_the_issuer, .kind = SETT_CHECK_PROXY_FENCE_SIDE, .says = {"is not one of that thread", "", ""}},
     {.body = left_under_way, .kind = SETT_CHECK_LIFETIME, .says = {"the block ended", "", ""}, .alone = true},
     {.body = read_then_loaded, .kind = SETT_CHECK_PROXY_FENCE, .says = {"completes at the mbarrier at byte", "round 3 of", ""}},
+    {.body = freed_early, .kind = SETT_CHECK_RACE, .says = {"tells of the read in round 2, as that of round 1 came before it", "behind the read", "(number 0 of the 2 of"}},
+    {.body = one_lane_waits_for_a_copy, .kind = SETT_CHECK_RACE, .says = {"lane 0 is ordered behind the copy", "by each thread that needs it", "outside the branch at"}},
+    {.body = in_branches, .kind = SETT_CHECK_RACE, .says = {"sett_sync_threads(b)", "outside the branches at", ""}},
+    {.body = no_barrier_behind_wait, .kind = SETT_CHECK_RACE, .says = {"waits for the bulk store by bulk.wait at", "between bulk.wait at", "outside the branch at"}},
     {.body = peers, .kind = SETT_CHECK_RACE, .says = {"of block", "sett_cluster_sync(b)", ""}, .cluster = 2},
 };
 enum { PLANS = sizeof plans / sizeof *plans };

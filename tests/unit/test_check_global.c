@@ -209,6 +209,62 @@ static void last_one(sett_build *b, const kernel *k)
     }
 }
 
+/* The last of so many blocks that each has told by one word reads what the first wrote. */
+enum { MANY = 700 };
+static void many(sett_build *b, const kernel *k)
+{
+    sett_if (b, sett_eq(k->t, 0)) {
+        MARK(0), sett_set(k->D, 1, k->i);
+        sett_val *before;
+        MARK(2), before = sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, k->right ? SETT_SEM_ACQ_REL : SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 0);
+        sett_if (b, sett_eq(before, MANY - 1))
+            MARK(1), sett_set(k->X, sett_at(k->D, 0), 0);
+    }
+}
+
+/* The last block to come reads what the first one wrote: one atomic tells, and learns. */
+static void count_in(sett_build *b, const kernel *k, sett_sem wrong)
+{
+    sett_if (b, sett_eq(k->t, 0)) {
+        MARK(0), sett_set(k->D, 1, k->i);
+        MARK(3);
+        sett_val *before = sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, k->right ? SETT_SEM_ACQ_REL : wrong, SETT_SCOPE_GPU, 1, 0);
+        mark[3]++;
+        sett_if (b, sett_eq(before, BLOCKS - 1))
+            MARK(1), sett_set(k->X, sett_at(k->D, 0), 0);
+    }
+}
+
+static void release_alone(sett_build *b, const kernel *k)
+{
+    count_in(b, k, SETT_SEM_RELEASE);
+}
+
+static void acquire_alone(sett_build *b, const kernel *k)
+{
+    count_in(b, k, SETT_SEM_ACQUIRE);
+}
+
+/* Thread 0 acquires, and the others are not behind it. */
+static void one_lane_learns(sett_build *b, const kernel *k)
+{
+    sett_tensor *seen = sett_var(b, SETT_I32, 0);
+    sett_if (b, sett_eq(k->i, 0)) {
+        MARK(0), sett_set(k->D, k->t, k->t);
+        sett_sync_threads(b);
+        sett_if (b, sett_eq(k->t, 0))
+            sett_atomic_ordered(k->flag, SETT_ATOMIC_EXCH, SETT_SEM_RELEASE, SETT_SCOPE_GPU, 1, 0);
+    }
+    sett_else (b) {
+        sett_if (b, sett_eq(k->t, 0))
+            sett_while (b, sett_eq(sett_at(seen, 0), 0))
+                MARK(3), sett_set(seen, sett_atomic_ordered(k->flag, SETT_ATOMIC_ADD, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, 0, 0), 0);
+        if (k->right)
+            sett_sync_threads(b);
+        MARK(1), sett_set(k->X, sett_at(k->D, k->t), k->at);
+    }
+}
+
 /* ---- launches that overlap --------------------------------------------------------------------------------------------- */
 /* One thread waits, or none; the next launch reads D, which this one writes. */
 static void overlapping(sett_build *b, const kernel *k)
@@ -304,27 +360,32 @@ static const struct {
     body_fn body;
     sett_check_kind kind;
     int third; /* the mark that the third site is at; 0: none */
+    const char *says; /* of the report; NULL: anything */
 } table[] = {
-    {"overlap", overlap, SETT_CHECK_RACE, 0},
-    {"same value", same_value, SETT_CHECK_RACE, 0},
-    {"counter", counter, SETT_CHECK_RACE, 0},
-    {"lanes", lanes, SETT_CHECK_RACE, 0},
-    {"warps", warps, SETT_CHECK_RACE, 0},
-    {"no release", no_release, SETT_CHECK_ORDER, 2},
-    {"no acquire", no_acquire, SETT_CHECK_ORDER, 3},
-    {"narrow release", narrow_release, SETT_CHECK_ORDER, 2},
-    {"narrow acquire", narrow_acquire, SETT_CHECK_ORDER, 3},
-    {"early fence", early_fence, SETT_CHECK_ORDER, 2},
-    {"fences", fences, SETT_CHECK_ORDER, 3},
-    {"narrow counter", narrow_counter, SETT_CHECK_ORDER, 0},
-    {"chain", chain, SETT_CHECK_ORDER, 3},
-    {"last one", last_one, SETT_CHECK_RACE, 0},
+    {"overlap", overlap, SETT_CHECK_RACE, 0, NULL},
+    {"same value", same_value, SETT_CHECK_RACE, 0, NULL},
+    {"counter", counter, SETT_CHECK_RACE, 0, NULL},
+    {"lanes", lanes, SETT_CHECK_RACE, 0, NULL},
+    {"warps", warps, SETT_CHECK_RACE, 0, NULL},
+    {"no release", no_release, SETT_CHECK_ORDER, 2, "releases nothing: it is SETT_SEM_RELAXED"},
+    {"no acquire", no_acquire, SETT_CHECK_ORDER, 3, "sett_atomic_ordered(flag, SETT_ATOMIC_ADD, SETT_SEM_ACQUIRE, SETT_SCOPE_GPU, ...)"},
+    {"narrow release", narrow_release, SETT_CHECK_ORDER, 2, "sett_atomic_ordered(flag, SETT_ATOMIC_EXCH, SETT_SEM_RELEASE, SETT_SCOPE_GPU, ...)"},
+    {"narrow acquire", narrow_acquire, SETT_CHECK_ORDER, 3, NULL},
+    {"early fence", early_fence, SETT_CHECK_ORDER, 2, "releases what came before its fence"},
+    {"fences", fences, SETT_CHECK_ORDER, 3, NULL},
+    {"narrow counter", narrow_counter, SETT_CHECK_ORDER, 0, NULL},
+    {"chain", chain, SETT_CHECK_ORDER, 3, NULL},
+    {"last one", last_one, SETT_CHECK_RACE, 0, "releases what its own thread did"},
+    {"release alone", release_alone, SETT_CHECK_ORDER, 3, "acquires nothing: it is SETT_SEM_RELEASE"},
+    {"acquire alone", acquire_alone, SETT_CHECK_ORDER, 3, "sett_atomic_ordered(flag, SETT_ATOMIC_ADD, SETT_SEM_ACQ_REL, SETT_SCOPE_GPU, ...)"},
+    {"one lane learns", one_lane_learns, SETT_CHECK_RACE, 3, "lane 0 is ordered behind the write, by atom at"},
+    {"many", many, SETT_CHECK_ORDER, 2, NULL},
 };
 
 START_TEST(right_and_wrong)
 {
     found f;
-    plan p = {.body = table[_i].body, .right = true};
+    plan p = {.body = table[_i].body, .right = true, .blocks = table[_i].body == many ? MANY : 0};
     run_with(&f, &p, SETT_CHECKS_ERRORS);
     ck_assert_msg(!f.n, "%s, right: %s", table[_i].name, f.text[0]);
     p.right = false;
@@ -332,7 +393,7 @@ START_TEST(right_and_wrong)
     bool told = false;
     for (int i = 0; i < f.n; i++) {
         const bool both = (f.line[i][0] == mark[1] && f.line[i][1] == mark[0]) || (f.line[i][0] == mark[0] && f.line[i][1] == mark[1]);
-        told |= f.kind[i] == table[_i].kind && f.sites[i] >= 2 && both && (!table[_i].third || (f.sites[i] > 2 && f.line[i][2] == mark[table[_i].third]));
+        told |= (!table[_i].says || strstr(f.text[i], table[_i].says)) && f.kind[i] == table[_i].kind && f.sites[i] >= 2 && both && (!table[_i].third || (f.sites[i] > 2 && f.line[i][2] == mark[table[_i].third]));
         if (getenv("SHOW"))
             printf("%s: %s\n", table[_i].name, f.text[i]);
     }

@@ -528,6 +528,38 @@ static sett_finding pair_of(int one, int other)
         .site = {{"a.c", "f", one, SETT_CHECK_ROLE_WRITE}, {"a.c", "f", other, SETT_CHECK_ROLE_READ}}};
 }
 
+typedef struct listed {
+    int n;
+    struct { int line; sett_check_level level; uint64_t count; } at[MOST];
+} listed;
+static void list(void *user, const sett_finding *f)
+{
+    listed *l = user;
+    ck_assert_int_lt(l->n, MOST);
+    l->at[l->n].line = f->site[0].line, l->at[l->n].level = f->level, l->at[l->n].count = f->count;
+    l->n++;
+}
+
+START_TEST(all_of_the_process)
+{
+    sett_finding f = pair_of(1, 2), meant = pair_of(3, 4), maybe = pair_of(5, 6), happened = maybe;
+    maybe.level = SETT_CHECK_WARNING;
+    ck_assert_int_eq(sett_findings(NULL, NULL), 0);
+    ck_assert(sett__finding_add(&f, NULL, NULL));
+    ck_assert(sett__finding_add(&meant, "it is meant", NULL));
+    ck_assert(sett__finding_add(&maybe, NULL, NULL));
+    for (int i = 0; i < 3; i++)
+        ck_assert(!sett__finding_add(&f, NULL, NULL));
+    ck_assert(sett__finding_add(&happened, NULL, NULL));
+    listed l = {.n = 0};
+    ck_assert_int_eq(sett_findings(list, &l), 2);
+    ck_assert_int_eq(l.n, 2);
+    ck_assert(l.at[0].line == 1 && l.at[0].count == 4);
+    ck_assert(l.at[1].line == 5 && l.at[1].count == 2 && l.at[1].level == SETT_CHECK_ERROR);
+    ck_assert_int_eq(sett_findings(NULL, NULL), 2);
+}
+END_TEST
+
 START_TEST(pairs_of_lines)
 {
     sett_finding f = pair_of(1, 2), turned = pair_of(2, 1), alone = pair_of(1, 1), kind = pair_of(1, 2);
@@ -643,6 +675,7 @@ Suite *finding_suite(void)
     tcase_add_checked_fixture(files_of, make_root, drop_root);
     tcase_add_test(files_of, files);
     tcase_add_test(files_of, files_of_no_use);
+    tcase_add_test(files_of, all_of_the_process);
     tcase_add_test(files_of, pairs_of_lines);
     tcase_add_test(files_of, eight_threads);
     tcase_add_test(files_of, launches_of_eight_threads);

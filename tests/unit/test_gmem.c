@@ -282,7 +282,7 @@ START_TEST(faults)
     char *x = sett_alloc(e, SETT_CPU, 64), *gone = sett_alloc(e, SETT_CPU, 64);
     float d[4] __attribute__((aligned(16))) = {0};
     sett_free(e, SETT_CPU, gone);
-    const struct { uint64_t at; int n; const char *text; } of[] = {{(uintptr_t)x, 3, NULL}, {0, 0, "global memory that P points to: 0x0 is no address of it"}, {(uintptr_t)x + 4, 0, ", which is not a multiple of the 16 that gmem promises"},
+    const struct { uint64_t at; int n; const char *text; } of[] = {{(uintptr_t)x, 3, NULL}, {0, 0, "global memory that P points to: 0x0 is no address of it"}, {(uintptr_t)x + 4, 0, "points to: it begins 4 bytes behind a multiple of 16, and gmem promises such a multiple"},
         {(uintptr_t)x, 4, "global memory that P points to: bytes 64 to 79 of an allocation of 64 are outside"}, {(uintptr_t)gone, 0, "of an allocation that sett_free took back, of 64"}};
     const sett_compile_options co = {.size = sizeof co, .target = "cpu", .user = &_i};
     ck_assert_msg(!sett_compile(e, touch, &co, &k, &err), "%s", err.text);

@@ -352,7 +352,6 @@ static const struct {
     BAD(axpy, ".no_pdl is 9: from 0 to 1", .dtype = SETT_F32, .no_pdl = 9),
     BAD(rms_norm, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
     BAD(layer_norm, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
-    BAD(silu_mul, ".reserved is 5: it must be 0", .dtype = SETT_F32, .cols = 8, .reserved = 5),
     BAD(row_reduce, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(transpose, ".reserved is 5: it must be 0", .dtype = SETT_F32, .reserved = 5),
     BAD(rms_norm, ".threads is 536870912: from 32 to 1024", .dtype = SETT_BF16, .cols = 4096, .tuning.threads = 1 << 29),
@@ -625,7 +624,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 18);
+    ck_assert_int_eq(n, 20);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST
@@ -662,7 +661,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(t, dequantise, 0, FLOATS);
     tcase_add_loop_test(t, embedding_grad, 0, FLOATS);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
-    tcase_add_loop_test(t, extreme_options, 0, 15);
+    tcase_add_loop_test(t, extreme_options, 0, 20);
     tcase_add_test(t, no_target_or_engine);
     tcase_add_test(t, options_have_a_size);
     tcase_add_test(t, a_miss_names_its_options);

@@ -113,6 +113,23 @@ START_TEST(test_places)
 }
 END_TEST
 
+/* The place of a store that is computed behind a load, from what is used last there, may lie where that of the load was. */
+START_TEST(test_late_place)
+{
+    enum { GRID = 7, THREADS = 64, WIDE = 4, BLOCK = THREADS * WIDE };
+    static const char text[] = PARAMS "block 64\n" IDS "%4 = const i32 4\n%5 = const i32 512\n%6 = const i32 256\n"
+        "%7 = mul i32 %1, %6\n%8 = mul i32 %0, %4\n%9 = mul i32 %1, %5\n%10 = add i32 %8, %9\n%11 = load i32x4 %2[%10] align 4\n"
+        "%12 = add i32x4 %11, %11\n%13 = add i32 %7, %8\nstore %3[%13] i32x4 %12 align 4\n";
+    const job j = {.text = text, .grid = {GRID}, .block = {THREADS}, .data = {a, d}, .bytes = {sizeof a, sizeof d}, .n_data = 2, .threads = 1};
+    sett_error e;
+    start(a, 7919), start(d, 104729);
+    ck_assert_uint_eq(launch(&j, true, &e), 2);
+    ck_assert_msg(!e.status, "%s", e.text);
+    for (int i = 0; i < GRID * BLOCK; i++)
+        ck_assert_msg(d[i] == 2 * a[i / BLOCK * 2 * BLOCK + i % BLOCK], "element %d is %d", i, d[i]);
+}
+END_TEST
+
 /* What may not: what a block computes of its own index, of its threads' or of a load, with a barrier or shared memory. */
 START_TEST(test_refusals)
 {
@@ -223,6 +240,7 @@ Suite *sim_strip_suite(void)
     TCase *c = tcase_create("strips");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_places);
+    tcase_add_test(c, test_late_place);
     tcase_add_test(c, test_refusals);
     tcase_add_test(c, test_fill);
     tcase_add_test(c, test_types);

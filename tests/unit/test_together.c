@@ -93,7 +93,7 @@ static const struct {
     {"if %9 {\n  mbarrier.init %3[0] %16\n}", "mbarrier.init: a count of 0 is not 1 to 1048575"},
     {INIT("%6") "barrier\nmbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] count %6 pred %9",
         "2 arrivals at an mbarrier whose phase 0 waits for 1 of 2"},
-    {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] pred %9", "1 arrival at an mbarrier whose phase 0 waits for 0 of 1"},
+    {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] pred %9", "1 arrival too many: phase 0 of the mbarrier has all that it counts, 1 from"},
     {INIT("%5") "%30 = const i32 1048575\nmbarrier.expect_tx %3[0] %30 pred %9\nmbarrier.expect_tx %3[0] %7 pred %9",
         "phase 0 of the mbarrier waits for 1048591 bytes, and at most 1048575 are counted"},
     {INIT("%5") "%30 = add i32 %6, %4\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not 2"},
@@ -163,7 +163,7 @@ static const struct {
     /* memory at addresses */
     {"%30 = const u64 64\n%31 = gmem i32x0 %30 align=4\n%32 = load i32 %31[0] align 4", "load of global memory: 0x40 is no address of it"},
     {"%30 = gmem i32x16 %15 align=16\n%32 = load i32 %30[%0] align 4", "load of global memory: bytes 64 to 67 of 64 are outside"},
-    {"%30 = const u64 4\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\n%33 = load i32 %32[0] align 4", "which is not a multiple of the 16 that gmem promises"},
+    {"%30 = const u64 4\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\n%33 = load i32 %32[0] align 4", "bytes behind a multiple of 16, and gmem promises such a multiple"},
     {"%30 = const u64 4080\n%31 = add u64 %15, %30\n%32 = gmem i32x16 %31 align=16\nstore %32[4] i32 %0 align 4", "store to global memory: bytes 4096 to 4099 of an allocation of 4096 are outside"},
     /* registers */
     {"setmaxnreg way=dec count=240\nsetmaxnreg way=inc count=40", "setmaxnreg: up to 40 registers, and the thread has 240"},

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STUCK = 1 << 12, MOST_COUNTED = 1 << 22 }; /* times in a row that all give up; in loops that may count them */
+enum { MOST_STUCK = 1 << 12, MOST_COUNTED = 1 << 22, MOST_CHECKED = 1 << 16 }; /* times in a row that all give up; in loops that may count them */
 
 /* ---- its beginning and end --------------------------------------------------------------------------------- */
 /* Registers of a thread at its beginning: a multiple of 8 below 256, as setmaxnreg counts. */
@@ -95,6 +95,7 @@ void sett__cluster_begin(sett__core *c)
     sett__events_forget(k);
     k->issued = k->stuck = 0;
     k->moves = k->turns = k->order = 0;
+    k->sleeper = NULL;
     k->arrived = k->met = false;
     k->touches = k->gathered = 0;
     k->epoch = 1, k->fences = 0;
@@ -141,7 +142,7 @@ static bool run_block(sett__core *c, sett__cta *b, uint32_t first)
     sett__cluster *k = b->cluster;
     for (uint32_t i = 0; i < b->n_warps && !b->left; i++) {
         sett__warp *w = &b->warp[(first + i) % b->n_warps];
-        if (!may_go_on(w))
+        if (!may_go_on(w) || w == k->sleeper)
             continue;
         sett__cta_turn_to(c, b);
         k->turns++;
@@ -151,10 +152,25 @@ static bool run_block(sett__core *c, sett__cta *b, uint32_t first)
     return release_barrier(c, b) && (b->left || end_block(c, b));
 }
 
+/* With an even seed one warp sleeps now and then: it finds what the others do without it, which may be a phase or two further on. */
+static void fall_asleep(const sett__core *c, sett__cluster *k)
+{
+    enum { ONE_IN = 16 };
+    if (c->launch->async.seed % 2 || k->sleeper)
+        return;
+    const uint64_t any = sett__random(&k->random) >> 8;
+    const sett__cta *b = k->cta[any % k->n];
+    if ((any >> 8) % ONE_IN == 0)
+        k->sleeper = &b->warp[(any >> 16) % b->n_warps];
+}
+
 /* Every warp that may go on, once; by a random policy from any of them on. */
 static bool run_all(sett__core *c, sett__cluster *k)
 {
-    uint64_t from = c->launch->async.policy == SETT__ASYNC_RANDOM ? sett__random(&k->random) >> 8 : 0;
+    const bool random = c->launch->async.policy == SETT__ASYNC_RANDOM;
+    uint64_t from = random ? sett__random(&k->random) >> 8 : 0;
+    if (random)
+        fall_asleep(c, k);
     for (uint32_t i = 0; i < k->n; i++) {
         sett__cta *b = k->cta[(from + i) % k->n];
         if (!run_block(c, b, (uint32_t)(from >> 16) % b->n_warps))
@@ -215,7 +231,7 @@ static bool help(sett__core *c, sett__cluster *k, const look *l, sett__turn_end 
     if (l->memory || (l->tries && c->program->polls))
         return false;
     *end = SETT__FAULT;
-    if (l->tries && ++k->stuck < (c->program->counts ? MOST_COUNTED : MOST_STUCK))
+    if (l->tries && ++k->stuck < (!c->program->counts ? MOST_STUCK : c->launch->check ? MOST_CHECKED : MOST_COUNTED))
         return true;
     sett__stand_still(c);
     return false;
@@ -266,6 +282,11 @@ static bool go_round(sett__core *c, sett__cluster *k, sett__turn_end *end)
     if (halted(c, k) || !run_all(c, k) || !release_cluster(c, k))
         return false;
     sett__cta_turn_to(c, k->cta[0]);
+    if (k->sleeper && k->moves == before) { /* no other goes on without it */
+        if (!sett__events_can(k))
+            k->sleeper = NULL;
+        return !sett__events_can(k) || sett__events_push(c);
+    }
     look l = look_at(k);
     if (k->moves != before)
         k->stuck = 0;

@@ -64,7 +64,7 @@ static bool not_fenced(sett__core *c, const sett__warp *w, int lane, uint32_t op
 static bool lies_so(sett__core *c, const sett__effect *e, const sett__granule *g)
 {
     char where[96];
-    if (!e->boxed || !g->boxed || exchanged(e->bits, e->at) == exchanged(g->bits, e->at))
+    if (c->program->given->op[e->op].code != SETT__WGMMA || !e->boxed || !g->boxed || exchanged(e->bits, e->at) == exchanged(g->bits, e->at))
         return true;
     return sett__object(c, e->warp, e->lane, e->op, SETT_CHECK_SWIZZLE, "wgmma: the descriptor has a swizzle of %u bytes (0: none), and byte %u of shared memory lies there in one of %u, from tma.load at %s: "
         "both must have the same", e->bits ? PIECE * (e->bits + 1u) : 0, e->at, g->bits ? PIECE * (g->bits + 1u) : 0, sett__where_noted(c, g->op, where, sizeof where));

@@ -223,19 +223,24 @@ static bool read_rows(sett__core *c, const sett__event *e, tile *x)
     return true;
 }
 
+/* Rows of one piece are in no swizzle: what lies in such a box lies there as its coordinates say. */
+static void say_swizzle(const box *b, sett__effect *e)
+{
+    e->boxed = b->m.swizzle || b->row > PIECE;
+    e->bits = (uint8_t)((1u << b->m.swizzle) - 1);
+}
+
 /* Is what it takes of shared memory all of its own? A swizzle changes places within a row. */
 static bool has_no_gaps(const box *b)
 {
     return b->pitch == b->row;
 }
 
-/* Rows of one piece are in no swizzle: what lies in such a box lies there as its coordinates say. */
 static bool write_box(sett__core *c, const sett__event *e, const tile *x, sett__cta *of)
 {
     sett__effect write = sett__event_effect(e, SETT__WRITE, PIECE);
     write.of = of;
-    write.boxed = x->b.m.swizzle || x->b.row > PIECE;
-    write.bits = (uint8_t)((1u << x->b.m.swizzle) - 1);
+    say_swizzle(&x->b, &write);
     const bool whole = has_no_gaps(&x->b);
     for (uint32_t at = 0; at < bytes_of(&x->b); at += PIECE) {
         write.at = x->at.offset + placed(&x->b, at);
@@ -342,6 +347,7 @@ static bool read_box(sett__core *c, const sett__event *e, tile *x)
     sett__effect read = sett__event_effect(e, SETT__READ, PIECE);
     const bool whole = has_no_gaps(&x->b);
     read.of = c->cta;
+    say_swizzle(&x->b, &read);
     read.at = (uint32_t)(x->from - c->cta->shared), read.bytes = bytes_of(&x->b);
     if (whole && !sett__tell(c, &read))
         return false;

@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { CHUNK = 256 }; /* accesses that are remembered, or forgotten, together */
-
 bool sett__no_memory(sett__core *c, const sett__warp *w, uint32_t op)
 {
     return sett__fault_as(c, SETT_E_MEMORY, w, 0, op, "out of memory for the checker");
@@ -38,15 +36,22 @@ static bool count_mbarriers(near *n, const sett__program *p)
 /* Agents of a block: of each role as many as the tape can have. */
 static void count_agents(near *n, const sett__program *p)
 {
+    enum { OF_ANY = 1, OF_SHARED = 2, OF_GLOBAL = 4 }; /* sett__proxy_word, as bits */
     bool has[ROLES] = {[OF_WARP] = true}, named = false;
     const sett__tape *t = p->given;
+    uint32_t fences = 0;
     for (uint32_t v = 0; v < t->n_op; v++) {
         const uint8_t code = t->op[v].code;
         has[OF_CP_ASYNC] |= code == SETT__CPASYNC;
         has[OF_BULK_READ] |= code == SETT__BULKSTORE || code == SETT__BULKREDUCE || code == SETT__TMASTORE || code == SETT__TMAREDUCE;
         has[OF_WGMMA] |= code == SETT__WGMMA;
         named |= code == SETT__BARARRIVE;
+        if (code == SETT__PROXY)
+            fences |= 1u << sett__attr(t->arg, &t->op[v], SETT__AT_PROXY_KIND);
     }
+    n->fences[0] = fences & (OF_ANY | OF_SHARED);
+    n->fences[1] = fences & (OF_ANY | OF_GLOBAL);
+    n->clocks = n->fences[0] && n->fences[1] && fences & (OF_SHARED | OF_GLOBAL) ? MOST_CLOCKS : CLOCKS;
     has[OF_BULK_WRITE] = has[OF_BULK_READ];
     has[OF_MBARRIER] = n->n_mbar > 0;
     n->phases = n->n_mbar + (named ? SETT__BARRIERS : 0);
@@ -57,15 +62,7 @@ static void count_agents(near *n, const sett__program *p)
     }
     n->agents = n->per_block * n->blocks;
     n->stride = (n->agents + 3) & ~3u;
-}
-
-void sett__agent_is(const near *n, uint32_t agent, uint32_t *role, uint32_t *rank, uint32_t *index)
-{
-    *rank = agent / n->per_block;
-    *role = ROLES - 1;
-    while (n->first[*role] < 0 || agent % n->per_block < (uint32_t)n->first[*role])
-        --*role;
-    *index = agent % n->per_block - (uint32_t)n->first[*role];
+    n->part = (size_t)n->clocks * n->stride;
 }
 
 /* ---- accesses by time ---------------------------------------------------------------------------------------------- */
@@ -121,13 +118,6 @@ uint32_t sett__access_new(near *n, const access *a)
     return n->time;
 }
 
-access *sett__access_at(const near *n, uint32_t time)
-{
-    static access gone = {.op = SETT__NONE};
-    access *chunk = time / CHUNK < n->n_chunk ? n->chunk[time / CHUNK] : NULL;
-    return chunk ? &chunk[time % CHUNK] : &gone;
-}
-
 /* ---- loops ---------------------------------------------------------------------------------------------------------- */
 /* The FOR around each operation, by the code. */
 static bool find_loops(near *n, const sett__program *p)
@@ -144,15 +134,6 @@ static bool find_loops(near *n, const sett__program *p)
             open[depth++] = k + 1;
     }
     return true;
-}
-
-uint32_t sett__round_of(const near *n, const sett__core *c, const sett__warp *w, uint32_t op, int lane)
-{
-    if (op >= c->program->given->n_op || !n->loop[op])
-        return 0;
-    const sett__insn *i = &c->program->code[n->loop[op] - 1];
-    const long long lo = sett__int_at(w, i, i->count.lo, lane), step = sett__int_at(w, i, i->count.step, lane), at = sett__int_at(w, i, i->d, lane);
-    return step > 0 && at >= lo && (at - lo) / step < INT32_MAX ? (uint32_t)((at - lo) / step + 1) : 0;
 }
 
 /* ---- a cluster ------------------------------------------------------------------------------------------------------ */

@@ -15,11 +15,13 @@ enum {
     FENCED, /* and a fence of the async proxy lies on the way */
     OWN_FENCE, /* and it was that of the accessing thread, before it told anybody */
     STRONGER,  /* what would come before if nothing were relaxed */
-    CLOCKS
+    CLOCKS,
+    GLOBAL = CLOCKS - FENCED, /* FENCED and OWN_FENCE + GLOBAL: of global memory, where the kernel has fences of one memory alone */
+    MOST_CLOCKS = CLOCKS + 2
 };
 enum { OF_WARP, OF_CP_ASYNC, OF_BULK_READ, OF_BULK_WRITE, OF_WGMMA, OF_MBARRIER, OF_PHASE, ROLES }; /* agents; PHASE: the ends of an mbarrier's phases, or of a named barrier's, as accesses */
 /* Of an access: by several lanes; by one of them, nobody knows which. */
-enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS };
+enum { NO_AGENT = 0xffff, MANY_LANES = 32, TURNED, /* to TURNED + 3: of a transposed matrix */ PRODUCTS = 512, GROUPS = 256, MOST_RANKS = SETT__CLUSTER_BLOCKS, TOLD = 16, CHUNK = 256 }; /* CHUNK: accesses that are remembered, or forgotten, together */
 
 typedef struct clocks {
     struct clocks *next; /* of those that are free */
@@ -27,7 +29,7 @@ typedef struct clocks {
     bool has_floors;
     /* Accesses up to there come before, whoever had them: of the generic proxy's; of the async one's, with fences. */
     uint32_t floor[2];
-    uint32_t at[]; /* [base, top, mask][CLOCKS][agents] */
+    uint32_t at[]; /* [base, top, mask][n->clocks][agents] */
 } clocks;
 
 /* An access, by its time. */
@@ -51,10 +53,13 @@ typedef struct walker { /* a warp */
     clocks *met[SETT__GROUP + 1]; /* of the first of a group: what each of them knew at the last product, and what all of them did */
     clocks **told_to;             /* the last arrival: where, when it was done, of which lanes */
     uint32_t told_at, told_lanes;
-    uint32_t more_lanes, meets, waited; /* waited: 1 + the operation by which it learned last; 0: none */
+    uint32_t more_lanes, meets, waited, waited_lanes, waited_mbar; /* waited: 1 + the operation by which these lanes learned last; 0: none. waited_mbar: where, by its number */
+    uint32_t waits[ROLES];    /* the same, of what goes on by itself */
+    uint32_t fenced, fenced_at; /* 1 + its last fence of the async proxy, and when; 0: none */
     uint32_t tells, products, products_committed;
+    struct { uint32_t top, lanes; } shared[OF_BULK_WRITE + 1]; /* of agents that are lanes of this warp: what these lanes waited for, and others learned of them */
     /* Rings: of what the counts say. */
-    struct { uint32_t time, op; } told[8]; /* when it told others of what it had done, and by which operation: the last times */
+    struct { uint32_t time, op, round, lanes; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
 } walker;
@@ -114,6 +119,9 @@ typedef struct near {
     struct near *next;
     const sett__cluster *cluster;
     uint32_t warps, blocks, n_mbar, phases, agents, stride; /* phases: of OF_PHASE, of a block; stride: agents, rounded up */
+    int clocks;                  /* CLOCKS or MOST_CLOCKS */
+    size_t part;                 /* clocks * stride */
+    bool fences[2];              /* has the kernel one of shared memory, of global memory? */
     uint32_t time, swept;
     int32_t first[ROLES];        /* of a block: of its agents of this role, the first; -1: none */
     uint32_t per_block;          /* agents */
@@ -133,7 +141,7 @@ typedef struct near {
     actor last_one;              /* who had the last effect, and of which event; when */
     const sett__event *last_event;
     uint32_t last_time;
-    bool global_fences, full;    /* full: out of memory */
+    bool full;                   /* out of memory */
 } near;
 
 /* ---- clocks.c ------------------------------------------------------------------------------------------------------ */
@@ -143,11 +151,11 @@ static inline uint32_t *sett__base(const near *n, clocks *k, int clock)
 }
 static inline uint32_t *sett__top(const near *n, clocks *k, int clock)
 {
-    return k->at + (size_t)(CLOCKS + clock) * n->stride;
+    return k->at + n->part + (size_t)clock * n->stride;
 }
 static inline uint32_t *sett__mask(const near *n, clocks *k, int clock)
 {
-    return k->at + (size_t)(2 * CLOCKS + clock) * n->stride;
+    return k->at + 2 * n->part + (size_t)clock * n->stride;
 }
 clocks *sett__clocks_new(near *, const clocks *like); /* like: NULL: of who knows nothing. NULL: out of memory, and n->full */
 void sett__clocks_drop(near *, clocks *);       /* NULL is ignored */
@@ -160,13 +168,15 @@ static inline bool sett__covers(const near *n, const clocks *k, int clock, uint3
     const uint32_t *base = k->at + (size_t)clock * n->stride + agent;
     if (*base >= time)
         return true;
-    const uint32_t top = base[(size_t)CLOCKS * n->stride], mask = base[(size_t)2 * CLOCKS * n->stride];
+    const uint32_t top = base[n->part], mask = base[2 * n->part];
     return top >= time && (lane >= MANY_LANES ? (mask & (mask - 1)) != 0 : mask >> lane & 1);
 }
+/* The same to a lane of warp `self`. What lanes of its own began, each of them has waited for by itself, until they meet. */
+bool sett__knows(const near *, const clocks *, int clock, uint32_t self, uint32_t lane, uint32_t agent, uint32_t old_lane, uint32_t time);
 static inline bool sett__covers_all(const near *n, const clocks *k, int clock, uint32_t agent, uint32_t time) /* of all its lanes */
 {
     const uint32_t *base = k->at + (size_t)clock * n->stride + agent;
-    return *base >= time || (base[(size_t)CLOCKS * n->stride] >= time && base[(size_t)2 * CLOCKS * n->stride] == UINT32_MAX);
+    return *base >= time || (base[n->part] >= time && base[2 * n->part] == UINT32_MAX);
 }
 /* What lanes of a warp know and did goes to where others will learn it; NULL: it is made. */
 bool sett__release(near *, sett__core *, const sett__warp *, uint32_t lanes, clocks **to, bool relaxed);
@@ -174,12 +184,12 @@ bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, con
 bool sett__acquire_weak(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op); /* from whom its scope does not include */
 bool sett__lanes_meet(near *, sett__core *, const sett__warp *);
 bool sett__warps_meet(near *, sett__core *, sett__cta *, uint32_t warps, const clocks *from);
-bool sett__fence_async(near *, sett__core *, const sett__warp *, uint32_t lanes);
+bool sett__fence_async(near *, sett__core *, const sett__sync *);
 clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane); /* what a lane knows now */
 bool sett__clocks_own(near *, clocks **); /* nobody else has it from now on; false: out of memory */
 clocks *sett__product_known(near *, product *); /* NULL: out of memory */
 
-/* ---- agents.c: clusters, and who is who ------------------------------------------------------------------------------ */
+/* ---- agents.c, who.c: clusters, and who is who ----------------------------------------------------------------------  */
 near *sett__near(sett__core *); /* of c->cta; NULL: out of memory */
 bool sett__near_begin(sett__core *); /* of a cluster */
 void sett__near_free(near *);
@@ -223,6 +233,5 @@ bool sett__proof_sync(sett__core *, near *, const sett__sync *); /* before the c
 bool sett__tell_conflict(actor *, uint8_t kind, uint32_t old, uint32_t old_lane, uint32_t lane, uint32_t at);
 /* Nothing orders what happens behind the init of mbarrier `id` of a block; or a copy begins, and no fence shows it. */
 bool sett__tell_init(sett__core *, near *, const sett__sync *, const sett__cta *of, uint32_t id, const mbar *);
-void sett__put_agent(const sett__core *, const near *, uint32_t agent, uint32_t lanes, sett__sink *);
 
 #endif

@@ -6,7 +6,7 @@
 /* ---- clocks ------------------------------------------------------------------------------------------------------- */
 static size_t words_of(const near *n)
 {
-    return (size_t)3 * CLOCKS * n->stride;
+    return 3 * n->part;
 }
 
 clocks *sett__clocks_new(near *n, const clocks *like)
@@ -49,8 +49,7 @@ static void join(uint32_t *to, const uint32_t *from, size_t times, size_t masks)
 
 void sett__clocks_join(const near *n, clocks *to, const clocks *from)
 {
-    const size_t part = (size_t)CLOCKS * n->stride;
-    join(to->at, from->at, 2 * part, part);
+    join(to->at, from->at, 2 * n->part, n->part);
     to->has_floors = false;
 }
 
@@ -69,7 +68,7 @@ static uint32_t most(uint32_t a, uint32_t b)
 void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
 {
     for (int part = 0; part < 3; part++) {
-        const size_t at = (size_t)(part * CLOCKS + STRONGER) * n->stride;
+        const size_t at = (size_t)part * n->part + (size_t)STRONGER * n->stride;
         join(to->at + at, from->at + at, part < 2 ? n->stride : 0, part < 2 ? 0 : n->stride);
     }
     for (uint32_t a = 0; a < n->agents; a++)
@@ -80,7 +79,7 @@ void sett__clocks_join_weak(const near *n, clocks *to, const clocks *from)
 
 void sett__clocks_meet(const near *n, clocks *to, const clocks *from)
 {
-    const size_t part = (size_t)CLOCKS * n->stride;
+    const size_t part = n->part;
     uint32_t *a = to->at;
     const uint32_t *b = from->at;
     for (size_t k = 0; k < part; k++) {
@@ -162,15 +161,42 @@ static uint32_t own_agents(const near *n, const sett__core *c, const sett__warp 
     return k;
 }
 
+/* What lanes of the warp know of what others of them began. */
+static void share_own(const near *n, walker *x, const clocks *k, const uint32_t *own, uint32_t n_own)
+{
+    for (uint32_t i = 1; i < n_own; i++) {
+        const uint32_t *top = k->at + n->part + own[i];
+        x->shared[i].top = most(x->shared[i].top, *top);
+        x->shared[i].lanes |= top[n->part];
+    }
+}
+
+bool sett__knows(const near *n, const clocks *k, int clock, uint32_t self, uint32_t lane, uint32_t agent, uint32_t old_lane, uint32_t time)
+{
+    const int32_t role = (int32_t)(agent - self);
+    const walker *x = &n->walker[self / n->per_block * n->warps + self % n->per_block];
+    if (!sett__covers(n, k, clock, agent, old_lane, time))
+        return false;
+    if (lane == old_lane || old_lane >= MANY_LANES || role <= 0 || k->at[(size_t)clock * n->stride + agent] >= time)
+        return true;
+    uint32_t i = 0;
+    for (int r = OF_CP_ASYNC; r <= OF_BULK_WRITE; r++) {
+        i += n->first[r] >= 0;
+        if (n->first[r] == role)
+            return x->shared[i].top >= time && x->shared[i].lanes >> old_lane & 1;
+    }
+    return true;
+}
+
 /* What a lane did comes before what it tells; of what it began, what it has waited for. */
-static void add_own(const near *n, clocks *to, clocks *from, const sett__warp *w, uint32_t lanes, const uint32_t *own, uint32_t n_own, int clock)
+static void add_own(const near *n, clocks *to, clocks *from, const walker *x, const sett__warp *w, uint32_t lanes, const uint32_t *own, uint32_t n_own, int clock)
 {
     const bool all = lanes == w->live, counts = clock == BEFORE || clock == STRONGER;
     uint32_t *base = sett__base(n, to, clock), *top = sett__top(n, to, clock), *mask = sett__mask(n, to, clock);
     const uint32_t *b = sett__base(n, from, clock), *t = sett__top(n, from, clock), *m = sett__mask(n, from, clock);
     for (uint32_t k = 0; k < n_own; k++) {
         const uint32_t a = own[k];
-        const uint32_t until = !k && counts ? n->time : t[a], of = !k && counts ? lanes : m[a] & lanes;
+        const uint32_t until = !k && counts ? n->time : t[a], of = !k && counts ? lanes : m[a] & (k ? lanes | x->shared[k].lanes : lanes);
         base[a] = most(base[a], b[a]);
         if (all && of == w->live)
             base[a] = most(base[a], until);
@@ -182,16 +208,17 @@ static void add_own(const near *n, clocks *to, clocks *from, const sett__warp *w
 /* Join but for the agents of the warp itself. */
 static void join_others(const near *n, clocks *to, clocks *from, const uint32_t *own, uint32_t n_own, bool relaxed)
 {
-    uint32_t kept[ROLES][3 * CLOCKS];
+    uint32_t kept[ROLES][3 * MOST_CLOCKS];
+    const uint32_t n_kept = 3 * (uint32_t)n->clocks;
     for (uint32_t k = 0; k < n_own; k++)
-        for (uint32_t i = 0; i < 3 * CLOCKS; i++)
+        for (uint32_t i = 0; i < n_kept; i++)
             kept[k][i] = to->at[i * n->stride + own[k]];
     if (relaxed)
         sett__clocks_join_weak(n, to, from);
     else
         sett__clocks_join(n, to, from);
     for (uint32_t k = 0; k < n_own; k++)
-        for (uint32_t i = 0; i < 3 * CLOCKS; i++)
+        for (uint32_t i = 0; i < n_kept; i++)
             to->at[i * n->stride + own[k]] = kept[k][i];
 }
 
@@ -205,8 +232,8 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
         return false;
     if (!fresh && x->told_to == to && x->told_at == n->time && !relaxed && !x->more) { /* another lane, at the same instruction */
         x->told_lanes |= lanes;
-        for (int clock = BEFORE; clock < CLOCKS; clock++)
-            add_own(n, *to, x->known, w, x->told_lanes, own, n_own, clock);
+        for (int clock = BEFORE; clock < n->clocks; clock++)
+            add_own(n, *to, x->known, x, w, x->told_lanes, own, n_own, clock);
         x->told_at = ++n->time;
         return true;
     }
@@ -215,8 +242,8 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
         if (!from || (which && !(x->more_lanes & lanes)))
             continue;
         join_others(n, *to, from, own, n_own, relaxed);
-        for (int clock = relaxed ? STRONGER : BEFORE; clock < CLOCKS; clock++)
-            add_own(n, *to, from, w, lanes, own, n_own, clock);
+        for (int clock = relaxed ? STRONGER : BEFORE; clock < (relaxed ? CLOCKS : n->clocks); clock++)
+            add_own(n, *to, from, x, w, lanes, own, n_own, clock);
     }
     (*to)->has_floors = false;
     x->told_to = relaxed ? NULL : to;
@@ -228,9 +255,11 @@ bool sett__release(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, 
 static bool acquire(near *n, sett__core *c, const sett__warp *w, uint32_t lanes, const clocks *from, uint32_t op, void (*learn)(const near *, clocks *, const clocks *))
 {
     walker *x = sett__walker(n, c, w);
-    x->waited = op + 1;
+    x->waited = op + 1, x->waited_lanes = lanes;
     if (!from)
         return true;
+    uint32_t own[ROLES];
+    share_own(n, x, from, own, own_agents(n, c, w, own));
     if (lanes != w->live || x->more) {
         if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
             return false;
@@ -267,8 +296,9 @@ bool sett__lanes_meet(near *n, sett__core *c, const sett__warp *w)
         return false;
     if (x->more)
         sett__clocks_join(n, x->known, x->more);
-    for (int clock = 0; clock < CLOCKS; clock++)
-        add_own(n, x->known, x->known, w, w->live, own, n_own, clock);
+    for (int clock = 0; clock < n->clocks; clock++)
+        add_own(n, x->known, x->known, x, w, w->live, own, n_own, clock);
+    share_own(n, x, x->known, own, n_own);
     sett__clocks_drop(n, x->more);
     x->more = NULL;
     x->more_lanes = 0;
@@ -277,12 +307,12 @@ bool sett__lanes_meet(near *n, sett__core *c, const sett__warp *w)
     return true;
 }
 
-/* Everything that comes before is fenced; what the lanes themselves did, by whom it was. */
-static void fence(const near *n, clocks *k, const sett__warp *w, uint32_t lanes, const uint32_t *own, uint32_t n_own)
+/* Everything that comes before is fenced; what the lanes themselves did, by whom it was. to: GLOBAL: of global memory. */
+static void fence_of(const near *n, clocks *k, const sett__warp *w, uint32_t lanes, const uint32_t *own, uint32_t n_own, int to)
 {
-    for (int part = 0; part < 3; part++)
-        memcpy(k->at + (size_t)(part * CLOCKS + FENCED) * n->stride, k->at + (size_t)(part * CLOCKS + BEFORE) * n->stride, n->stride * sizeof *k->at);
-    for (int clock = FENCED; clock <= OWN_FENCE; clock++) {
+    for (size_t part = 0; part < 3; part++)
+        memcpy(k->at + part * n->part + (size_t)(FENCED + to) * n->stride, k->at + part * n->part, n->stride * sizeof *k->at);
+    for (int clock = FENCED + to; clock <= OWN_FENCE + to; clock++) {
         uint32_t *base = sett__base(n, k, clock), *top = sett__top(n, k, clock), *mask = sett__mask(n, k, clock);
         for (uint32_t i = 0; i < n_own; i++) {
             const uint32_t a = own[i];
@@ -296,9 +326,23 @@ static void fence(const near *n, clocks *k, const sett__warp *w, uint32_t lanes,
     k->has_floors = false;
 }
 
-bool sett__fence_async(near *n, sett__core *c, const sett__warp *w, uint32_t lanes)
+static void fence(const near *n, clocks *k, const sett__sync *s, const uint32_t *own, uint32_t n_own)
 {
+    enum { OF_SHARED = 1, OF_GLOBAL }; /* sett__proxy_word */
+    if (n->clocks == CLOCKS || s->n != OF_GLOBAL)
+        fence_of(n, k, s->warp, s->lanes, own, n_own, 0);
+    if (n->clocks != CLOCKS && s->n != OF_SHARED)
+        fence_of(n, k, s->warp, s->lanes, own, n_own, GLOBAL);
+}
+
+bool sett__fence_async(near *n, sett__core *c, const sett__sync *s)
+{
+    enum { OF_MAPS = 3 };
+    const sett__warp *w = s->warp;
+    const uint32_t lanes = s->lanes;
     walker *x = sett__walker(n, c, w);
+    if (s->n >= OF_MAPS)
+        return true;
     uint32_t own[ROLES];
     const uint32_t n_own = own_agents(n, c, w, own);
     n->time++;
@@ -310,13 +354,13 @@ bool sett__fence_async(near *n, sett__core *c, const sett__warp *w, uint32_t lan
     if (x->more) {
         if (!sett__clocks_own(n, &x->more))
             return false;
-        fence(n, x->more, w, lanes, own, n_own);
+        fence(n, x->more, s, own, n_own);
     }
     if (lanes != w->live)
         return true;
     if (!sett__clocks_own(n, &x->known))
         return false;
-    fence(n, x->known, w, lanes, own, n_own);
+    fence(n, x->known, s, own, n_own);
     return true;
 }
 
@@ -344,17 +388,18 @@ bool sett__warps_meet(near *n, sett__core *c, sett__cta *b, uint32_t warps, cons
         const sett__warp *w = &b->warp[__builtin_ctz(m)];
         walker *x = sett__walker(n, c, w);
         const uint32_t n_own = own_agents(n, c, w, own);
-        for (int clock = 0; clock < CLOCKS; clock++) {
+        for (int clock = 0; clock < n->clocks; clock++) {
             if (n_own == 1 && (clock == BEFORE || clock == STRONGER)) { /* nothing goes on by itself */
                 sett__base(n, all, clock)[*own] = n->time;
                 continue;
             }
             if (n->per_block == n->warps) /* there is no other proxy */
                 continue;
-            add_own(n, all, x->known, w, w->live, own, n_own, clock);
+            add_own(n, all, x->known, x, w, w->live, own, n_own, clock);
             if (x->more)
-                add_own(n, all, x->more, w, w->live, own, n_own, clock);
+                add_own(n, all, x->more, x, w, w->live, own, n_own, clock);
         }
+        share_own(n, x, all, own, n_own);
         sett__clocks_drop(n, x->more);
         x->more = NULL;
         x->more_lanes = 0;

@@ -12,7 +12,8 @@ static bool barrier_arrive(near *n, sett__core *c, const sett__sync *s)
     if (!s->n)
         return sett__release(n, c, s->warp, s->lanes, &b->barrier[s->id], false);
     b->waiting[s->id] |= 1u << s->warp->index;
-    sett__walker(n, c, s->warp)->waited = s->op + 1;
+    walker *x = sett__walker(n, c, s->warp);
+    x->waited = s->op + 1, x->waited_lanes = s->lanes;
     return true;
 }
 
@@ -132,7 +133,7 @@ static bool mbar_complete(near *n, const sett__sync *s)
     if (!m->coming[0] && !(m->coming[0] = sett__clocks_new(n, NULL)))
         return false;
     const uint32_t a = sett__agent(n, OF_MBARRIER, s->of->rank, n->mbar_number[s->id]), time = f->time[s->of->rank];
-    for (int clock = 0; clock < CLOCKS; clock++) {
+    for (int clock = 0; clock < n->clocks; clock++) {
         uint32_t *base = &sett__base(n, m->coming[0], clock)[a];
         *base = *base > time ? *base : time;
     }
@@ -153,6 +154,9 @@ static bool mbar_phase(near *n, const sett__sync *s)
 static bool mbar_waited(near *n, sett__core *c, const sett__sync *s)
 {
     const mbar *m = mbar_of(n, s);
+    walker *x = sett__walker(n, c, s->warp);
+    x->waits[OF_MBARRIER] = s->op + 1;
+    x->waited_mbar = n->mbar_number[s->id];
     const bool far = sett__attr(c->program->given->arg, &c->program->given->op[s->op], SETT__AT_MBAR_SCOPE) != NEAR_SCOPE;
     return mbar_used(n, c, s) && sett__acquire(n, c, s->warp, s->lanes, m->ended[0], s->op) &&
         (far ? sett__acquire : sett__acquire_weak)(n, c, s->warp, s->lanes, m->ended[1], s->op);
@@ -185,7 +189,7 @@ static bool group_done(near *n, sett__core *c, const sett__sync *s, uint32_t rol
 {
     walker *w = sett__walker(n, c, s->warp);
     const uint32_t a = sett__agent(n, role, c->cta->rank, s->warp->index);
-    w->waited = s->op + 1;
+    w->waited = w->waits[role] = s->op + 1, w->waited_lanes = s->lanes;
     if (n->first[role] < 0)
         return true;
     if (!sett__clocks_own(n, &w->known) || (w->more && !sett__clocks_own(n, &w->more)))
@@ -196,7 +200,7 @@ static bool group_done(near *n, sett__core *c, const sett__sync *s, uint32_t rol
         for (uint32_t l = m & (m - 1); l; l &= l - 1)
             same |= done_until(n, x, __builtin_ctz(l), s->n) == until ? l & -l : 0;
         for (int which = 0; which < 2; which++)
-            for (int clock = BEFORE; clock < CLOCKS; clock++) {
+            for (int clock = BEFORE; clock < n->clocks; clock++) {
                 clocks *k = which ? w->more : w->known;
                 if (!k || !until)
                     continue;
@@ -223,7 +227,7 @@ static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
 {
     walker *x = sett__walker(n, c, s->warp);
     const uint32_t left = (uint32_t)s->n, first = s->warp->index / SETT__GROUP * SETT__GROUP;
-    x->waited = s->op + 1;
+    x->waited = x->waits[OF_WGMMA] = s->op + 1, x->waited_lanes = s->lanes;
     if (n->first[OF_WGMMA] < 0 || x->products_committed <= left)
         return true;
     if (!sett__clocks_own(n, &x->known) || (x->more && !sett__clocks_own(n, &x->more)))
@@ -232,7 +236,7 @@ static bool wgmma_done(near *n, sett__core *c, const sett__sync *s)
     for (uint32_t w = first; w < first + SETT__GROUP && products; w++) {
         const uint32_t a = sett__agent(n, OF_WGMMA, c->cta->rank, w), time = n->walker[c->cta->rank * n->warps + w].product[(products - 1) % PRODUCTS];
         for (int which = 0; which < 2; which++)
-            for (int clock = BEFORE; clock < CLOCKS; clock++) {
+            for (int clock = BEFORE; clock < n->clocks; clock++) {
                 clocks *k = which ? x->more : x->known;
                 uint32_t *base = k ? &sett__base(n, k, clock)[a] : NULL;
                 if (base && *base < time)
@@ -364,16 +368,27 @@ static bool cluster_met(near *n)
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------ */
+/* For reports. Lanes that tell one after another, at the same instruction, tell once. */
+static void note_tell(const near *n, const sett__core *c, const sett__sync *s)
+{
+    walker *x = sett__walker(n, c, s->warp);
+    if (x->tells && x->told_at == n->time && x->told[(x->tells - 1) % TOLD].op == s->op) {
+        x->told[(x->tells - 1) % TOLD].lanes |= s->lanes;
+        return;
+    }
+    const uint32_t at = x->tells++ % TOLD;
+    x->told[at].time = n->time;
+    x->told[at].op = s->op;
+    x->told[at].lanes = s->lanes;
+    x->told[at].round = sett__round_of(n, c, s->warp, s->op, __builtin_ctz(s->lanes | 1u << 31));
+}
+
 bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
 {
-    enum { ASYNC, SHARED, GLOBAL }; /* sett__proxy_word */
+    enum { ASYNC, SHARED }; /* sett__proxy_word */
     bool fine = true;
-    if (s->what == SETT__LANES_SYNC || s->what == SETT__BARRIER_ARRIVE || s->what == SETT__CLUSTER_ARRIVE || (s->what == SETT__MBAR_ARRIVE && !s->event)) {
-        walker *x = sett__walker(n, c, s->warp);
-        const uint32_t at = x->tells++ % 8;
-        x->told[at].time = n->time;
-        x->told[at].op = s->op;
-    }
+    if (s->what == SETT__LANES_SYNC || s->what == SETT__BARRIER_ARRIVE || s->what == SETT__CLUSTER_ARRIVE || (s->what == SETT__MBAR_ARRIVE && !s->event))
+        note_tell(n, c, s);
     switch ((enum sett__sync_what)s->what) {
     case SETT__LANES_SYNC: fine = sett__lanes_meet(n, c, s->warp); break;
     case SETT__BARRIER_ARRIVE: fine = barrier_arrive(n, c, s); break;
@@ -401,8 +416,11 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
     case SETT__CLUSTER_MET: fine = cluster_met(n); break;
     case SETT__CLUSTER_WAITED: fine = sett__acquire(n, c, s->warp, s->lanes, n->met, s->op); break;
     case SETT__PROXY_FENCED:
-        n->global_fences |= s->n == GLOBAL;
-        fine = s->n > SHARED || (sett__fence_async(n, c, s->warp, s->lanes) && mbars_shown(n, c, s));
+        if (s->n <= SHARED && s->warp) {
+            walker *x = sett__walker(n, c, s->warp);
+            x->fenced = s->op + 1, x->fenced_at = n->time;
+        }
+        fine = sett__fence_async(n, c, s) && (s->n > SHARED || mbars_shown(n, c, s));
         break;
     case SETT__MBAR_FENCED: fine = mbars_shown(n, c, s); break;
     case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;

@@ -20,7 +20,7 @@ struct sett__global {
     sett__map_acquire *acquires;
     struct { const sett__warp *w; uint32_t op; int lane; uintptr_t at; } map; /* by which a copy is about to begin; at 0: none */
     uint32_t early, last_early; /* clusters that let the next launch begin before they waited themselves: how many, and the last */
-    bool strict, fences;   /* fences: the kernel has one of the async proxy that is of global memory */
+    bool strict;
 };
 
 /* ---- what the tape has ----------------------------------------------------------------------------------------------- */
@@ -72,94 +72,9 @@ static void actor_of_event(sett__global *g, const sett__event *x, uint8_t how)
     g->actor.time = f->time[load ? rank : role == OF_BULK_WRITE];
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------- */
-static const char *verb_of(const sett__stamp *s)
-{
-    const bool copy = s->how & SETT__BY_ITSELF, strong = s->how & SETT__STRONG;
-    return strong && (s->how & SETT__UPDATE) == SETT__UPDATE ? copy ? "reduces into" : "updates" : s->how & SETT__WRITE ? "writes" : "reads";
-}
-
-/* Of a cluster that may have ended. */
-static void put_block(const sett__core *c, uint32_t domain, uint32_t rank, sett__sink *to)
-{
-    const sett__cluster *k = c->cta->cluster;
-    uint32_t rest = domain - 1, at[3];
-    for (int d = 0; d < 3; d++) {
-        const uint32_t many = c->launch->grid[d] / k->dim[d];
-        at[d] = rest % many * k->dim[d] + rank % k->dim[d];
-        rest /= many, rank /= k->dim[d];
-    }
-    sett__putf(to, "block (%u,%u,%u)", at[0], at[1], at[2]);
-}
-
-static void put_line(const sett__core *c, const near *n, const sett__stamp *s, uintptr_t at, sett__sink *to)
-{
-    char where[160];
-    uint32_t role, rank, index;
-    sett__putf(to, "\n  %-6s %s  ", s->how & SETT__STRONG ? "atomic" : s->how & SETT__WRITE ? "write" : "read", sett__where(c->program, s->op, where, sizeof where));
-    put_block(c, s->domain, s->agent / n->per_block, to);
-    sett__agent_is(n, s->agent, &role, &rank, &index);
-    const uint8_t lane = sett__stamp_lane(s, at);
-    if (role == OF_MBARRIER) {
-        sett__putf(to, ", a copy that completes at the mbarrier at byte %u", c->program->mbar_at + 8 * n->mbar_id[index]);
-        return;
-    }
-    sett__putf(to, " warp %u", index);
-    sett__putf(to, lane == SETT__ALL_LANES ? ", several lanes" : " lane %u", lane);
-    sett__put(to, role == OF_WARP ? "" : ", a copy");
-}
-
-static void put_fix(const sett__stamp *old, const sett__stamp *now, sett__sink *to)
-{
-    sett__put(to, "\n  fix    ");
-    if (old->domain != now->domain)
-        sett__put(to, (old->how | now->how) & SETT__STRONG ? "atomics on both sides, or what orders the two: a release behind the first, an acquire before the second, or two launches"
-            : "a release behind the first and an acquire before the second (sett_atomic_ordered, SETT_SCOPE_GPU), or two launches");
-    else if ((old->how | now->how) & SETT__BY_ITSELF)
-        sett__put(to, "wait for the copy (sett_tma_store_wait, or its mbarrier), and a barrier where another thread did");
-    else
-        sett__put(to, old->agent == now->agent ? "sett_sync_warp(b) between the two" : "sett_sync_threads(b), or a barrier of these warps, between the two");
-}
-
 static bool report(sett__global *g, uint8_t kind, const sett__stamp *old, const sett__stamp *now, uintptr_t at, const sett__weak *weak)
 {
-    static const char *const why[] = {[SETT__NO_RELEASE] = "releases nothing: it is relaxed, and no fence is before it", [SETT__NO_ACQUIRE] = "acquires nothing: it is relaxed, and no fence is behind it",
-        [SETT__NARROW_RELEASE] = "releases to a scope that the other thread is not in", [SETT__NARROW_ACQUIRE] = "acquires at a scope that the other thread is not in",
-        [SETT__EARLY_FENCE] = "releases what came before its fence, and this came behind it"};
-    static const char *const what[] = {[SETT__NO_RELEASE] = "SETT_SEM_RELEASE", [SETT__NO_ACQUIRE] = "SETT_SEM_ACQUIRE", [SETT__NARROW_RELEASE] = "SETT_SCOPE_GPU", [SETT__NARROW_ACQUIRE] = "SETT_SCOPE_GPU",
-        [SETT__EARLY_FENCE] = "SETT_SEM_RELEASE, or a fence just before it,"};
-    sett__core *c = g->core;
-    const bool atomics = old->how & now->how & SETT__STRONG;
-    char words[1200], where[160];
-    sett__sink to = {.buf = words, .cap = sizeof words};
-    sett__finding f = {.kind = kind, .level = SETT_CHECK_ERROR};
-    sett__finding_site(&f, now->op, sett__role_of(&c->program->given->op[now->op]));
-    sett__finding_site(&f, old->op, sett__role_of(&c->program->given->op[old->op]));
-    sett__putf(&to, "%s %s ", sett__ops[c->program->given->op[now->op].code].text, verb_of(now));
-    sett__put_global(c, at, &to);
-    sett__putf(&to, ", which %s at %s %s", sett__ops[c->program->given->op[old->op].code].text, sett__where(c->program, old->op, where, sizeof where), verb_of(old));
-    if (weak && weak->why) {
-        sett__finding_site(&f, weak->op, sett__role_of(&c->program->given->op[weak->op]));
-        if (weak->other != weak->op)
-            sett__finding_site(&f, weak->other, sett__role_of(&c->program->given->op[weak->other]));
-        sett__putf(&to, ": %s at %s %s", sett__ops[c->program->given->op[weak->op].code].text, sett__where(c->program, weak->op, where, sizeof where), why[weak->why]);
-    } else if (kind == SETT_CHECK_ORDER) {
-        sett__put(&to, atomics ? ": both are atomic, and the scope of one does not include the other thread" : ": atomics are between the two, which are relaxed and order nothing");
-    } else {
-        sett__put(&to, kind == SETT_CHECK_PROXY_FENCE ? " by another proxy: no fence.proxy is on the way from it" : ", and nothing orders the two");
-    }
-    put_line(c, g->near, now, at, &to);
-    put_line(c, g->near, old, at, &to);
-    if (weak && weak->why)
-        sett__putf(&to, "\n  fix    %s at %s", what[weak->why], sett__where(c->program, weak->op, where, sizeof where));
-    else if (kind == SETT_CHECK_ORDER)
-        sett__put(&to, atomics ? "\n  fix    SETT_SCOPE_GPU on both" : "\n  fix    SETT_SEM_RELEASE behind the first and SETT_SEM_ACQUIRE before the second (sett_atomic_ordered)");
-    else if (kind == SETT_CHECK_PROXY_FENCE)
-        sett__put(&to, "\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) by the thread of the first, behind it");
-    else
-        put_fix(old, now, &to);
-    sett__report(c, &f, "%s", words);
-    return true;
+    return sett__tell_global(&g->actor, g->words, kind, old, now, at, weak);
 }
 
 /* ---- two accesses ---------------------------------------------------------------------------------------------------------- */
@@ -199,25 +114,27 @@ static bool before(void *with, const sett__stamp *old, const sett__stamp *now)
     return old->domain == now->domain && sett__covers(g->actor.n, g->actor.known, BEFORE, old->agent, old->each ? MANY_LANES : old->lane, old->epoch);
 }
 
-/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. */
-typedef struct order { bool before, fenced, stronger; sett__weak weak; } order;
-static order order_at(const sett__global *g, const sett__stamp *old, uintptr_t at)
+/* As they are at a byte: ordered as written; by fences of the async proxy, too; if nothing were relaxed. now: NULL: any lane's. */
+typedef struct order { bool before, stronger; int fenced; sett__weak weak[SETT__SIDES]; } order;
+static order order_at(const sett__global *g, const sett__stamp *old, const sett__stamp *now, uintptr_t at)
 {
     const sett__actor *a = &g->actor;
-    const uint8_t lane = sett__stamp_lane(old, at);
-    order is = {.weak = {.why = SETT__NOT_WEAK}};
-    bool fenced;
+    const uint8_t lane = sett__stamp_lane(old, at), by = now ? sett__stamp_lane(now, at) : SETT__ALL_LANES;
+    const int of = a->n->clocks == CLOCKS ? 0 : GLOBAL;
+    order is = {.before = false};
+    int fenced;
     if (old->domain == a->domain) {
-        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane;
-        is.before = sett__covers(a->n, a->known, BEFORE, old->agent, l, old->epoch);
-        is.fenced = sett__covers(a->n, a->known, FENCED, old->agent, l, old->epoch);
-        is.stronger = sett__covers(a->n, a->known, STRONGER, old->agent, l, old->epoch);
+        const uint32_t l = lane == SETT__ALL_LANES ? MANY_LANES : lane, self = sett__agent(a->n, OF_WARP, a->rank, a->w->index);
+        const uint32_t mine = !now ? l : by != SETT__ALL_LANES ? by : a->lanes & (a->lanes - 1) ? MANY_LANES : (uint32_t)__builtin_ctz(a->lanes);
+        is.before = sett__knows(a->n, a->known, BEFORE, self, mine, old->agent, l, old->epoch);
+        is.fenced = sett__covers(a->n, a->known, FENCED + of, old->agent, l, old->epoch) + sett__covers(a->n, a->known, OWN_FENCE + of, old->agent, l, old->epoch);
+        is.stronger = sett__knows(a->n, a->known, STRONGER, self, mine, old->agent, l, old->epoch);
     }
     if (!is.before && g->words)
-        is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, &is.weak);
-    is.fenced = (is.fenced && g->fences) || a->n->global_fences;
+        is.before = sett__words_before(g->words, SETT__WRITTEN, a, old, lane, &is.fenced, is.weak);
+    is.fenced = a->n->fences[1] ? is.fenced : 0;
     if (!is.before && !is.stronger && g->words)
-        is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, &is.weak);
+        is.stronger = sett__words_before(g->words, SETT__STRONGEST, a, old, lane, &fenced, is.weak);
     return is;
 }
 
@@ -248,7 +165,7 @@ static uint32_t of_one_lane(const sett__stamp *s, uintptr_t p)
 
 static bool is_fine(const order *is, const sett__stamp *old, const sett__stamp *now)
 {
-    return is->before && (old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is->fenced);
+    return is->before && (old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is->fenced > 1);
 }
 
 /* A lane that has learned knows what its neighbours need not know: each lane of either is asked, from *at on, up to the first that is not
@@ -257,7 +174,7 @@ static order order_of(sett__global *g, const sett__stamp *old, const sett__stamp
 {
     const sett__actor *a = &g->actor;
     const uint32_t lanes = a->lanes;
-    order is = order_at(g, old, *at);
+    order is = order_at(g, old, now, *at);
     const bool all = old->domain == a->domain && sett__covers_all(a->n, a->known, BEFORE, old->agent, old->epoch) && (old->proxy == now->proxy || old->each == 0);
     uintptr_t next;
     for (uintptr_t p = *at; p < hi && !all && is_fine(&is, old, now); p = next) {
@@ -269,7 +186,7 @@ static order order_of(sett__global *g, const sett__stamp *old, const sett__stamp
         *at = p;
         for (uint32_t m = lane == SETT__ALL_LANES ? lanes : 1u << lane; m && is_fine(&is, old, now); m &= m - 1) {
             g->actor.lanes = m & -m;
-            is = order_at(g, old, p);
+            is = order_at(g, old, now, p);
         }
     }
     g->actor.lanes = lanes;
@@ -284,16 +201,18 @@ static bool meet(void *with, const sett__stamp *old, const sett__stamp *now, uin
     uintptr_t at;
     if (now->proxy == SETT__TENSORMAP_PROXY) /* maps.c */
         return true;
-    if ((strong && scopes_meet(old, now)) || (in_program_order(g, old, now, lo, hi, &at) && old->proxy == now->proxy))
+    const bool own = in_program_order(g, old, now, lo, hi, &at);
+    if ((strong && scopes_meet(old, now)) || (own && old->proxy == now->proxy))
         return true;
     order is = order_of(g, old, now, &at, hi);
-    if (is.before)
-        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced || report(g, SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
+    if (is.before || own)
+        return old->proxy == now->proxy || old->proxy != SETT__GENERIC_PROXY || is.fenced > 1 ||
+            report(g, is.fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, now, at, NULL);
     if (g->words && old->how & SETT__STRONG && old->how & SETT__WRITE && sett__words_observed(g->words, &g->actor, old, lo))
         return true;
     if (!g->strict && g->of && old->op == now->op && !((old->how ^ SETT__WRITE) | (now->how ^ SETT__WRITE)) && stores_the_same(g, now, lo, hi))
         return true;
-    return report(g, map ? SETT_CHECK_TENSORMAP : strong || is.stronger ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, &is.weak);
+    return report(g, map ? SETT_CHECK_TENSORMAP : strong || is.stronger ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, now, at, is.weak);
 }
 
 /* ---- accesses of threads ---------------------------------------------------------------------------------------------------- */
@@ -454,7 +373,7 @@ static bool tell_map(sett__global *g, const sett__effect *e)
         return true;
     }
     const bool own = by && by->domain == g->actor.domain && by->agent == g->actor.agent && !(by->how & SETT__BY_ITSELF);
-    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, where).before) ? by : NULL);
+    return sett__map_acquired(&g->acquires, &g->actor, at, by && (own || order_at(g, by, NULL, where).before) ? by : NULL);
 }
 
 /* The copy reads the map somewhen until it has completed. */
@@ -522,7 +441,9 @@ bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync
     if (!g->words)
         return true;
     if (s->what == SETT__CLUSTER_BEGINS)
-        sett__words_ended(g->words, (uint32_t)c->cta->number + 1);
+        sett__words_begin(g->words, n->blocks);
+    if (s->what == SETT__BLOCK_ENDS)
+        sett__words_left(g->words, (uint32_t)s->of->number + 1, n->blocks);
     if (s->what != SETT__MEMORY_FENCED)
         return true;
     const uint8_t scope = (uint8_t)sett__attr(t->arg, &t->op[s->op], SETT__AT_FENCE_SCOPE);
@@ -542,11 +463,6 @@ sett__global *sett__global_make(const sett__core *c, const sett__program *p)
     if (!g)
         return NULL;
     ask_tape(p->given, &learns, &tells);
-    for (uint32_t v = 0; v < p->given->n_op; v++) {
-        const sett__op *o = &p->given->op[v];
-        const int kind = o->code == SETT__PROXY ? sett__attr(p->given->arg, o, SETT__AT_PROXY_KIND) : -1;
-        g->fences |= kind == 0 || kind == 2; /* sett__proxy_word: of both memories, or of this one */
-    }
     g->strict = c->launch->check->to.checks == SETT_CHECKS_STRICT;
     g->before = c->launch->check->before;
     g->cells = sett__cells_make(c->launch->extent, p->given->sig.n_param);

@@ -12,6 +12,8 @@ struct sett__before *sett__global_end(sett__global *, const sett__program *, con
 bool sett__global_accesses(sett__core *, near *, sett__global *, const sett__accesses *); /* of shared memory: what atomics order */
 bool sett__global_effect(sett__core *, near *, sett__global *, const sett__effect *);     /* of copies, on global memory */
 bool sett__global_sync(sett__core *, near *, sett__global *, const sett__sync *);
+/* tell_global.c: two accesses, of which the actor's comes second; weak: NULL: nothing is. True. */
+bool sett__tell_global(const sett__actor *, const sett__words *, uint8_t kind, const sett__stamp *old, const sett__stamp *now, uintptr_t at, const sett__weak *);
 /* place.c. "X(3,17)"; "global memory, byte 12 of an allocation of 4096," */
 void sett__put_global(const sett__core *, uintptr_t, sett__sink *);
 

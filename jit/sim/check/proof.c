@@ -39,7 +39,7 @@ static uint32_t end_phase(near *n, clocks *k, uint32_t agent)
 {
     const uint32_t time = ++n->time;
     n->last[agent] = time;
-    for (int clock = 0; clock < CLOCKS; clock++)
+    for (int clock = 0; clock < n->clocks; clock++)
         sett__base(n, k, clock)[agent] = time;
     return time;
 }
@@ -69,7 +69,7 @@ static void arrives(near *n, sett__core *c, const sett__sync *s)
 static bool reaches(const near *n, const clocks *k, uint32_t agent, uint32_t time)
 {
     const uint32_t *base = k->at + (size_t)BEFORE * n->stride + agent;
-    return *base >= time || base[(size_t)CLOCKS * n->stride] >= time;
+    return *base >= time || base[n->part] >= time;
 }
 
 /* A warp has waited: it has told so, or a product that it began later has ended, which no warp of its group can know before. */

@@ -47,6 +47,21 @@ static bool stores_the_same(const actor *x, const access *old, uint32_t lane, ui
     return same;
 }
 
+/* Are two atomics such for each other: of one width, and of scopes that include the other thread? (PTX: morally strong.) */
+static bool is_strong(const actor *x, const access *a, bool by_scope)
+{
+    const sett__tape *t = x->c->program->given;
+    if (x->how != SETT__UPDATE || a->how != SETT__UPDATE || x->proxy != a->proxy)
+        return false;
+    const sett__op *o[] = {&t->op[x->op], &t->op[a->op]};
+    if (sett__dtype_bytes((sett_dtype)o[0]->dtype) != sett__dtype_bytes((sett_dtype)o[1]->dtype))
+        return false;
+    for (int k = 0; k < 2 && by_scope && x->self / x->n->per_block != a->agent / x->n->per_block; k++)
+        if (sett__attr(t->arg, o[k], SETT__AT_ATOM_SCOPE) == SETT_SCOPE_CTA)
+            return false;
+    return true;
+}
+
 /* ---- rules: two accesses ----------------------------------------------------------------------------------------------- */
 /* Is the older access, by this lane, before what the actor's lane does? If not, it is told. What a thread did is before what it does,
  * and before what it begins; what it began is not. */
@@ -56,17 +71,17 @@ static bool is_before(actor *x, uint32_t old, uint32_t old_lane, uint32_t lane, 
     const bool own = a->agent == x->self && old_lane == lane && lane != MANY_LANES && (x->agent == x->self || old <= x->began);
     if (a->op == SETT__NONE)
         return true;
-    if (!own && !sett__covers(x->n, x->known, BEFORE, a->agent, old_lane, old)) {
+    if (!own && !sett__knows(x->n, x->known, BEFORE, x->self, lane, a->agent, old_lane, old)) {
         if (!x->strict && stores_the_same(x, a, lane, at)) {
             x->same = true;
             return true;
         }
-        const bool order = sett__covers(x->n, x->known, STRONGER, a->agent, old_lane, old);
+        const bool order = is_strong(x, a, false) || sett__knows(x->n, x->known, STRONGER, x->self, lane, a->agent, old_lane, old);
         return sett__tell_conflict(x, order ? SETT_CHECK_ORDER : SETT_CHECK_RACE, old, old_lane, lane, at);
     }
-    if (x->proxy != SETT__ASYNC_PROXY || a->proxy == SETT__ASYNC_PROXY || sett__covers(x->n, x->known, OWN_FENCE, a->agent, old_lane, old))
+    if (x->proxy != SETT__ASYNC_PROXY || a->proxy == SETT__ASYNC_PROXY || (x->n->fences[0] && sett__covers(x->n, x->known, OWN_FENCE, a->agent, old_lane, old)))
         return true;
-    const bool fenced = sett__covers(x->n, x->known, FENCED, a->agent, old_lane, old);
+    const bool fenced = x->n->fences[0] && sett__covers(x->n, x->known, FENCED, a->agent, old_lane, old);
     return sett__tell_conflict(x, fenced ? SETT_CHECK_PROXY_FENCE_SIDE : SETT_CHECK_PROXY_FENCE, old, old_lane, lane, at);
 }
 
@@ -100,7 +115,7 @@ static bool ask_readers(actor *x, uint32_t read, uint32_t read_lane, uint32_t la
         const reader *r = read & SET ? &x->n->readers->of[read & ~SET] : NULL;
         const uint32_t time = r ? r->time : read, by = r ? r->lane : read_lane;
         const bool atomic = time && sett__access_at(x->n, time)->how == SETT__UPDATE;
-        if (time && (atomic ? atomics : others))
+        if (time && (atomic ? atomics || !is_strong(x, sett__access_at(x->n, time), true) : others))
             fine = ask(x, time, by, lane, at);
         if (!r || !fine)
             return fine;
@@ -395,14 +410,20 @@ bool sett__shared_accesses(sett__core *c, near *n, const sett__accesses *a)
 
 /* ---- what goes on by itself ------------------------------------------------------------------------------------------------------ */
 /* What a descriptor names must lie there as it says. */
-static bool lies_so(actor *x, const sett__effect *e, uint32_t write)
+static void lies_so(actor *x, const struct cells *s, const sett__effect *e)
 {
-    const access *a = sett__access_at(x->n, write);
-    if (a->bits == e->bits)
-        x->boxed_so = write;
-    if (!write || !e->boxed || !a->boxed || (e->at >> 7 & e->bits) == (e->at >> 7 & a->bits))
-        return true;
-    return sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, e->at);
+    enum { PATTERN = 128 };
+    for (uint32_t at = e->at; e->boxed && at < e->at + e->bytes; at = (at | (PATTERN - 1)) + 1) {
+        const row *r = &s->row[at >> ROW_LG];
+        const uint32_t write = r->at ? s->write[r->at + ((at & (ROW - 1)) >> r->lg)] : 0;
+        const access *a = sett__access_at(x->n, write);
+        if (a->bits == e->bits)
+            x->boxed_so = write;
+        if (write && a->boxed && ((at >> 7 & e->bits) != (at >> 7 & a->bits))) {
+            sett__tell_conflict(x, SETT_CHECK_SWIZZLE, write, 0, 0, at);
+            return;
+        }
+    }
 }
 
 static bool actor_of(sett__core *c, near *n, const sett__effect *e, actor *x)
@@ -438,11 +459,8 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
     const bool again = c->event && n->last_event == c->event && n->last_time == n->time && x->how == e->how && x->where == e->of;
     if (!again && !actor_of(c, n, e, x))
         return sett__no_memory(c, e->warp, e->op);
-    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at) {
-        const uint32_t write = s->write[cell_at(s, e->at)];
-        if (write != x->boxed_so)
-            lies_so(x, e, write);
-    }
+    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at && (e->bytes > 16 || s->write[cell_at(s, e->at)] != x->boxed_so))
+        lies_so(x, s, e);
     return touch(x, s, &(span){.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = x->lane}) || (n->full && sett__no_memory(c, e->warp, e->op));
 }
 

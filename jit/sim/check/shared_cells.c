@@ -92,7 +92,6 @@ bool sett__cut_row(struct cells *s, row *r, uint32_t edges)
 /* ---- what is remembered ---------------------------------------------------------------------------------------------- */
 static void mark(const near *n, bool *chunk, uint32_t time)
 {
-    enum { CHUNK = 256 };
     if (time && time / CHUNK < n->n_chunk)
         chunk[time / CHUNK] = true;
 }

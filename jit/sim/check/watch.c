@@ -4,14 +4,6 @@
 #include "global.h"
 #include <stdlib.h>
 
-sett__checker *sett__checker_of(sett__core *c)
-{
-    sett__checked *k = c->launch->check;
-    if (!k->checker)
-        k->checker = calloc(1, sizeof *k->checker);
-    return k->checker;
-}
-
 void sett__checker_end(const sett__program *p, const sett__sim_launch *l)
 {
     sett__checker *k = l->check->checker;

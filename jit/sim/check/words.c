@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIXED = UINT32_MAX, MOST_STRONGEST = 512 /* clusters whose news a word keeps to explain what is weak */ };
+enum { MIXED = UINT32_MAX, MOST_STRONGEST = 2048 /* clusters whose news a word keeps to explain what is weak: of more, the last ones' */ };
 /* What lanes of a warp know from this epoch on, with what they had learned before. */
 typedef struct note {
     uint32_t time, lanes;
@@ -20,7 +20,7 @@ typedef struct domain {
     uint32_t number, n;
     struct domain *next;
     agent *agent;
-    uint32_t notes;
+    uint32_t notes, left; /* left: blocks that have ended */
 } domain;
 typedef struct look { /* somebody read a word */
     uint32_t domain, agent, lanes, time, when;
@@ -32,14 +32,14 @@ typedef struct word {
     struct word *next;
     sett__news *wide, *narrow, *all;     /* as written, for the device and for less; STRONGEST */
     uint32_t wide_of[2], narrow_of[2]; /* whose: cluster and rank, or MIXED */
-    bool released, cut;            /* by its last write, as written; cut: too many for `all` */
+    bool released;                 /* by its last write, as written */
 } word;
 enum { BUCKETS = 1 << 12 };
 struct sett__words {
     word *word[BUCKETS];
     domain *domain;
     uint32_t n_word;
-    bool explains; /* STRONGEST is kept too */
+    bool explains, over; /* explains: STRONGEST is kept too; over: all blocks of a cluster have ended */
 };
 
 /* ---- who and where --------------------------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void forget(word *w)
     sett__news_drop(w->all);
     w->wide = w->narrow = w->all = NULL;
     w->wide_of[0] = w->narrow_of[0] = 0;
-    w->released = w->cut = false;
+    w->released = false;
 }
 
 static word *word_of(sett__words *s, const sett__strong *x)
@@ -127,9 +127,10 @@ static int clock_of(int way)
 /* The last note of warp `at` that the actor is ordered behind; behind: the one that was found before it, or NULL. NULL: no other one tells more. */
 static const note *visible(const agent *g, int way, uint32_t at, const sett__actor *a, const note *behind)
 {
+    const uint32_t self = sett__agent(a->n, OF_WARP, a->rank, a->w->index); /* a copy's thread knew it when it began the copy */
     for (uint32_t i = !behind ? g->log[way].n : behind->all ? 0 : (uint32_t)(behind - g->log[way].note); i-- > 0;) {
         const note *x = &g->log[way].note[i];
-        if ((at == a->agent && x->lanes & a->lanes && x->time <= a->time) || sett__covers(a->n, a->known, clock_of(way), at, a_lane(x->lanes), x->time))
+        if ((at == self && x->lanes & a->lanes && x->time <= a->time) || sett__covers(a->n, a->known, clock_of(way), at, a_lane(x->lanes), x->time))
             return x;
     }
     return NULL;
@@ -141,7 +142,7 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
     const domain *d = domain_of(s, a->domain);
     sett__news *k = sett__news_make();
     clocks *now = NULL;
-    sett__past *own = k && sett__release(a->n, a->c, a->w, a->lanes, &now, false) ? sett__past_of(now->at, a->n->stride) : NULL;
+    sett__past *own = k && sett__release(a->n, a->c, a->w, a->lanes, &now, false) ? sett__past_of(a->n, now) : NULL;
     sett__clocks_drop(a->n, now);
     bool fine = own && sett__news_put(k, &(sett__item){.domain = a->domain, .past = own, .weak = *weak});
     sett__past_drop(own);
@@ -162,7 +163,7 @@ static sett__news *gather(const sett__words *s, int way, const sett__actor *a, c
 /* Of the own cluster. */
 static bool learn_own(const sett__actor *a, int way, uint32_t lanes, const sett__past *p)
 {
-    const size_t part = (size_t)CLOCKS * p->stride, stronger = (size_t)STRONGER * p->stride;
+    const size_t part = p->part, stronger = (size_t)STRONGER * p->stride;
     clocks *k = p->stride == a->n->stride ? sett__clocks_new(a->n, NULL) : NULL;
     if (!k)
         return p->stride != a->n->stride;
@@ -272,7 +273,7 @@ bool sett__words_read(sett__words *s, const sett__actor *a, const sett__strong *
     word *w = word_of(s, x);
     if (!w)
         return false;
-    static const sett__weak fine = {.why = SETT__NOT_WEAK};
+    const sett__weak fine = {.op = a->op, .other = w->op, .why = SETT__NOT_WEAK};
     const bool acquires = x->sem == SETT_SEM_ACQUIRE || x->sem == SETT_SEM_ACQ_REL;
     const uint8_t why = acquires && is_wide(x->scope) ? SETT__NOT_WEAK : acquires ? SETT__NARROW_ACQUIRE : SETT__NO_ACQUIRE;
     const sett__weak weak = {.op = a->op, .other = w->op, .why = why};
@@ -312,7 +313,7 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
     const bool releases = x->sem == SETT_SEM_RELEASE || x->sem == SETT_SEM_ACQ_REL, fenced = !releases && g && !(a->lanes & ~g->fence.lanes);
     const uint8_t scope = fenced ? narrower(x->scope, g->fence.scope) : x->scope;
     sett__weak weak = {.op = a->op, .other = a->op, .why = !releases && !fenced ? SETT__NO_RELEASE : !is_wide(scope) ? SETT__NARROW_RELEASE : fenced ? SETT__EARLY_FENCE : SETT__NOT_WEAK};
-    const sett__weak none = {.why = SETT__NOT_WEAK};
+    const sett__weak none = {.op = a->op, .other = a->op, .why = SETT__NOT_WEAK};
     if (!(x->how & SETT__READ))
         forget(w);
     w->op = a->op;
@@ -320,25 +321,23 @@ bool sett__words_write(sett__words *s, const sett__actor *a, const sett__strong 
     sett__news *told = !g ? NULL : releases ? gather(s, SETT__WRITTEN, a, &none) : fenced ? sett__news_hold(g->fence.news) : NULL;
     bool fine = g && (told || !(releases || fenced)) && (!told || release(w, a, told, scope));
     sett__news_drop(told);
-    if (!fine || w->cut || !s->explains)
+    if (!fine || !s->explains)
         return fine;
     sett__news *all = gather(s, SETT__STRONGEST, a, &weak);
     fine = all && sett__news_join(&w->all, all);
     sett__news_drop(all);
-    if (fine && w->all->n > MOST_STRONGEST) {
-        sett__news_drop(w->all);
-        w->all = NULL;
-        w->cut = true;
-    }
-    return fine;
+    return fine && sett__news_cut(&w->all, MOST_STRONGEST);
 }
 
 bool sett__words_fence(sett__words *s, const sett__actor *a, uint8_t scope)
 {
-    static const sett__weak fine = {.why = SETT__NOT_WEAK};
+    const sett__weak fine = {.op = a->op, .other = a->op, .why = SETT__NOT_WEAK};
     agent *g = agent_of(s, a);
     if (!g)
         return false;
+    for (uint32_t i = g->log[SETT__STRONGEST].n; i-- > 0 && is_wide(scope) && g->log[SETT__STRONGEST].note[i].weak.why == SETT__NO_ACQUIRE;)
+        if (!(g->log[SETT__STRONGEST].note[i].lanes & ~a->lanes))
+            g->log[SETT__STRONGEST].note[i].weak = fine;
     if (g->seen.news && g->seen.lanes & a->lanes) {
         const sett__item *home = sett__news_find(g->seen.news, a->domain);
         if (is_wide(scope) ? !learn(s, SETT__WRITTEN, a, g->seen.lanes & a->lanes, g->seen.news, &fine) : home && !learn_own(a, SETT__WRITTEN, a->lanes, home->past))
@@ -385,26 +384,70 @@ void sett__words_plain(sett__words *s, uintptr_t at, uint64_t bytes)
 /* ---- the question ------------------------------------------------------------------------------------------------------------- */
 static bool covers(const sett__past *p, int clock, const sett__stamp *x, uint8_t lane)
 {
-    const uint32_t *base = p->at + (size_t)clock * p->stride + x->agent, *top = base + (size_t)CLOCKS * p->stride, mask = base[(size_t)2 * CLOCKS * p->stride];
+    const uint32_t *base = p->at + (size_t)clock * p->stride + x->agent, *top = base + p->part, mask = base[2 * p->part];
     return *base >= x->epoch || (*top >= x->epoch && (lane >= WARP ? mask & (mask - 1) : mask >> lane & 1));
 }
 
-bool sett__words_before(const sett__words *s, int way, const sett__actor *a, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *weak)
+bool sett__words_before(const sett__words *s, int way, const sett__actor *a, const sett__stamp *old, uint8_t lane, int *fenced, sett__weak weak[SETT__SIDES])
 {
     const domain *d = domain_of(s, a->domain);
+    const int of = a->n->clocks == CLOCKS ? 0 : GLOBAL;
     bool found = false;
-    *fenced = false;
+    *fenced = 0;
     for (uint32_t w = 0; d && d->notes && w < d->n; w++)
         for (const note *x = NULL; (x = visible(&d->agent[w], way, w, a, x));) {
             const sett__item *y = sett__news_find(x->news, old->domain);
             if (!y || !covers(y->past, clock_of(way), old, lane))
                 continue;
             if (!found)
-                *weak = y->weak.why && !(y->weak.why == SETT__EARLY_FENCE && x->weak.why) ? y->weak : x->weak;
+                weak[SETT__RELEASED] = y->weak, weak[SETT__ACQUIRED] = x->weak;
+            if (!found && y->weak.why == SETT__EARLY_FENCE && x->weak.why) /* the fence is early for what came behind it alone */
+                weak[SETT__RELEASED].why = SETT__NOT_WEAK;
             found = true;
-            *fenced |= covers(y->past, FENCED, old, lane) || sett__covers(a->n, a->known, FENCED, w, a_lane(x->lanes), x->time);
+            const int now = covers(y->past, OWN_FENCE + of, old, lane) ? 2 :
+                covers(y->past, FENCED + of, old, lane) || sett__covers(a->n, a->known, FENCED + of, w, a_lane(x->lanes), x->time);
+            *fenced = now > *fenced ? now : *fenced;
         }
     return found;
+}
+
+bool sett__words_knower(const sett__words *s, const sett__actor *a, const sett__stamp *old, uint8_t lane, uint32_t *by, uint32_t *lanes, uint32_t *op)
+{
+    const domain *d = domain_of(s, a->domain);
+    for (uint32_t w = 0; d && w < d->n; w++)
+        for (uint32_t i = 0; i < d->agent[w].log[SETT__WRITTEN].n; i++) {
+            const note *x = &d->agent[w].log[SETT__WRITTEN].note[i];
+            const sett__item *y = sett__news_find(x->news, old->domain);
+            if (!y || !covers(y->past, BEFORE, old, lane))
+                continue;
+            *by = w, *lanes = x->lanes, *op = x->weak.op;
+            return true;
+        }
+    return false;
+}
+
+/* It was released after that access of its cluster: some of what it knows is younger. */
+static bool is_younger(const sett__past *p, uint32_t epoch)
+{
+    const uint32_t *base = p->at + (size_t)BEFORE * p->stride, *top = base + (size_t)CLOCKS * p->stride;
+    for (uint32_t i = 0; i < p->stride; i++)
+        if (base[i] >= epoch || top[i] >= epoch)
+            return true;
+    return false;
+}
+
+bool sett__words_missed(const sett__words *s, const sett__actor *a, const sett__stamp *old, uint32_t *op)
+{
+    const domain *d = domain_of(s, a->domain);
+    for (uint32_t w = 0; d && w < d->n; w++)
+        for (const note *x = NULL; (x = visible(&d->agent[w], SETT__WRITTEN, w, a, x));) {
+            const sett__item *y = sett__news_find(x->news, old->domain);
+            if (!y || !is_younger(y->past, old->epoch))
+                continue;
+            *op = y->weak.op;
+            return true;
+        }
+    return false;
 }
 
 bool sett__words_used(const sett__words *s)
@@ -438,14 +481,25 @@ static void free_domain(domain *d)
     free(d);
 }
 
-void sett__words_ended(sett__words *s, uint32_t number)
+/* Copies of a block that has ended may still go on, until the next cluster begins. */
+void sett__words_left(sett__words *s, uint32_t number, uint32_t blocks)
 {
-    for (domain **at = &s->domain, *d; (d = *at); at = &d->next)
-        if (d->number == number) {
-            *at = d->next;
-            free_domain(d);
-            return;
+    domain *d = domain_of(s, number);
+    if (d)
+        s->over |= ++d->left == blocks;
+}
+
+void sett__words_begin(sett__words *s, uint32_t blocks)
+{
+    for (domain **at = &s->domain, *d; s->over && (d = *at);) {
+        if (d->left < blocks) {
+            at = &d->next;
+            continue;
         }
+        *at = d->next;
+        free_domain(d);
+    }
+    s->over = false;
 }
 
 void sett__words_free(sett__words *s)
@@ -457,7 +511,9 @@ void sett__words_free(sett__words *s)
             sett__mem_free(NULL, w->look);
             free(w);
         }
-    while (s && s->domain)
-        sett__words_ended(s, s->domain->number);
+    for (domain *d = s ? s->domain : NULL, *next; d; d = next) {
+        next = d->next;
+        free_domain(d);
+    }
     free(s);
 }

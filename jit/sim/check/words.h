@@ -10,6 +10,7 @@
 #include "cells.h"
 
 enum { SETT__WRITTEN, SETT__STRONGEST, SETT__WAYS };
+enum { SETT__RELEASED, SETT__ACQUIRED, SETT__SIDES };
 /* Who acts: lanes of a warp, in the cluster `domain`; or what it began. */
 typedef struct sett__actor {
     near *n;
@@ -42,12 +43,17 @@ bool sett__words_write(sett__words *, const sett__actor *, const sett__strong *)
 bool sett__words_fence(sett__words *, const sett__actor *, uint8_t scope); /* what it acquires, then what it releases */
 bool sett__words_fenced(sett__words *, const sett__actor *, uint8_t scope);
 void sett__words_plain(sett__words *, uintptr_t at, uint64_t bytes); /* a plain write: who reads it sees no release before */
-void sett__words_ended(sett__words *, uint32_t domain);            /* the cluster has */
+void sett__words_left(sett__words *, uint32_t domain, uint32_t blocks); /* one of a cluster's blocks has ended */
+void sett__words_begin(sett__words *, uint32_t blocks);                 /* a cluster begins: what those knew that have ended goes */
 bool sett__words_used(const sett__words *);
 /* What a strong access wrote comes before what follows a read of it: has the actor, or who is ordered before it, read it since? */
 bool sett__words_observed(const sett__words *, const sett__actor *, const sett__stamp *old, uintptr_t at);
 /* Is the older access, of another cluster, ordered before what the actor does, by what clusters told each other? fenced: is a fence of the
- * async proxy on the way, too? weak: of STRONGEST, why not as it is written. */
-bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, bool *fenced, sett__weak *);
+ * async proxy on the way, too (1), of who had the older access (2)? weak: of each side: the operation, and of STRONGEST why not as it is written. */
+bool sett__words_before(const sett__words *, int way, const sett__actor *, const sett__stamp *old, uint8_t lane, int *fenced, sett__weak weak[SETT__SIDES]);
+/* Another of the actor's cluster, before whom it is, as it is written: its warp, lanes, and the operation that acquired. */
+bool sett__words_knower(const sett__words *, const sett__actor *, const sett__stamp *old, uint8_t lane, uint32_t *by, uint32_t *lanes, uint32_t *op);
+/* The actor has acquired what the older one's cluster released later, and that did not include it: by which operation. */
+bool sett__words_missed(const sett__words *, const sett__actor *, const sett__stamp *old, uint32_t *op);
 
 #endif

@@ -109,15 +109,8 @@ static const sett__insn *body(const sett__core *c)
     return c->program->code + c->program->section[SETT__BODY];
 }
 
-/* Indices of the block that c is at, in the warp's own frame. */
-static void find_indices(sett__core *c, sett__warp *w)
-{
-    for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
-        if (i->step == SETT__S_ROW && !i->math.data)
-            i->run(c, w, i);
-}
-
-/* Of all warps; false: not one after another, or not inside. */
+/* Of all warps, in the warps' own frames; false: not one after another, or not inside. An index is used where it stands in the code: what is computed
+ * behind that may lie in its place. */
 static bool find_places(sett__core *c, uint32_t blocks)
 {
     unsigned char **place = c->strip->place;
@@ -125,10 +118,12 @@ static bool find_places(sett__core *c, uint32_t blocks)
     for (uint32_t k = 0; k < c->cta->n_warps; k++) {
         sett__warp *w = &c->cta->warp[k];
         w->active = w->live;
-        find_indices(c, w);
-        for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++)
+        for (const sett__insn *i = body(c); i->step != SETT__S_STOP; i++) {
+            if (i->step == SETT__S_ROW && !i->math.data)
+                i->run(c, w, i);
             if ((i->step == SETT__S_LOAD || i->step == SETT__S_STORE) && !(*place++ = sett__straight(c, w, i, blocks)))
                 return false;
+        }
     }
     return true;
 }

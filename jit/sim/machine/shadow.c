@@ -183,6 +183,21 @@ void sett__poison_copied(const sett__core *c, uint32_t op, uint32_t made, sett__
     }
 }
 
+void sett__poison_moved(const sett__core *c, uint32_t op, const sett__cta *from, uint32_t from_at, sett__cta *of, uint32_t at, uint32_t bytes)
+{
+    sett__shadow *s = of->shadow;
+    if (!s || !from->shadow || !sett__shadow_any(from->shadow, from_at, bytes) || (!s->first && !(s->first = calloc((size_t)c->program->given->n_op + 1, sizeof *s->first))))
+        return;
+    for (uint32_t k = 0; k < bytes; k++) {
+        if (!sett__shadow_bits(from->shadow, from_at + k, 1))
+            continue;
+        if (!s->first[op].root)
+            s->first[op] = (sett__poison_read){.root = root_around(c->program, from_at + k) + 1, .at = from_at + k};
+        sett__shadow_put(s, at + k, 1, true);
+        sett__shadow_from(s, at + k, 1, op);
+    }
+}
+
 void sett__shadow_from(sett__shadow *s, uint32_t at, uint32_t bytes, uint32_t read)
 {
     const size_t n = s->bytes / PIECE + 1;

@@ -44,6 +44,8 @@ bool sett__is_written(const sett__core *, const void *, size_t bytes); /* global
 /* A copy has read bytes `from` global memory, and written them to block `of` at byte `at` of its window: what nobody had written is poison
  * there. made: the operation that makes where they come from. */
 void sett__poison_copied(const sett__core *, uint32_t op, uint32_t made, sett__cta *of, uint32_t at, const void *from, size_t bytes);
+/* The same of a copy from shared memory of one block to that of another. */
+void sett__poison_moved(const sett__core *, uint32_t op, const sett__cta *from, uint32_t from_at, sett__cta *of, uint32_t at, uint32_t bytes);
 void sett__shadow_from(sett__shadow *, uint32_t at, uint32_t bytes, uint32_t read); /* poison that `read` has read is stored there */
 /* The words of a place in a warp's frame: lanes, and who read. */
 static inline size_t sett__shadow_word(const sett__shadow *s, const sett__warp *w, uint32_t offset)

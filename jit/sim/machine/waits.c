@@ -26,11 +26,32 @@ uint32_t sett__put_alike(const sett__cta *b, uint32_t i, sett__sink *t)
     return end;
 }
 
+void sett__put_mbarrier(const sett__program *p, uint32_t index, sett__sink *t)
+{
+    const uint32_t at = p->mbar_at + 8 * index;
+    char where[96];
+    sett__putf(t, "mbarrier at byte %u", at);
+    for (uint32_t k = 0; k < p->n_root; k++) {
+        const sett__root *r = &p->root[k];
+        if (r->space != SETT__SHARED || at < r->offset || at >= r->offset + r->bytes || !sett__attr(p->given->arg, &p->given->op[r->op], SETT__AT_SMEM_MBARRIER))
+            continue;
+        sett__put(t, " (");
+        if (r->bytes > 8)
+            sett__putf(t, "number %u of the %u ", (at - r->offset) / 8, (unsigned)(r->bytes / 8));
+        sett__putf(t, "of %s)", sett__where(p, r->op, where, sizeof where));
+        return;
+    }
+}
+
 /* "the mbarrier at byte 32 (made at k.c:12): phase 0, of 8 arrivals 1 is missing, and 4096 bytes" */
 void sett__mbarrier_words(const sett__core *c, const sett__cta *of, uint32_t index, sett__sink *t)
 {
     const sett__mbarrier *m = &of->mbar[index];
-    sett__putf(t, "mbarrier at byte %u, phase %u: %u of %u arrivals", c->program->mbar_at + 8 * index, m->phase, m->pending, m->count);
+    if (c->launch->check)
+        sett__put_mbarrier(c->program, index, t);
+    else
+        sett__putf(t, "mbarrier at byte %u", c->program->mbar_at + 8 * index);
+    sett__putf(t, ", phase %u: %u of %u arrivals", m->phase, m->pending, m->count);
     if (m->tx > 0)
         sett__putf(t, " and %d bytes", m->tx);
     sett__put(t, " missing");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kind: pdl
- * missing: launch_dependents lets the next kernel begin and makes nothing visible to it
+ * missing: the wait of a kernel that may begin before the one in front of it has ended
  * fix: sett_griddepcontrol_wait(b) in the second kernel
  * The first kernel writes, fences and then calls launch_dependents, which is taken for a release; the second one has a wait, behind the
- * last use. It reads what may not have been written by other blocks of the first. */
+ * last use. PTX ISA demands the wait of it in a note. Version 9.2 says besides that a release fence in front of launch_dependents
+ * synchronises with the start of the next kernel, without taking the note back. */
 #include "bug.h"
 
 enum { N = 32, BLOCKS = 4 };
