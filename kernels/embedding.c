@@ -35,9 +35,9 @@ void sett_embedding(sett_build *b, const void *user)
     const row_place place = sett__row_place(&shape, y);
     sett_val *from = sett_at(id, row);
     sett_if (b, sett_and(sett_ge(from, 0), sett_lt(from, V)))
-        sett_store(sett__row_part(&shape, y), sett__row_beside(&shape, &place, sett_slice(W, from, ALL)), .pred = place.in);
+        sett__row_put(&shape, &place, y, sett__row_beside(&shape, &place, sett_slice(W, from, ALL)));
     sett_else (b)
-        sett_store(sett__row_part(&shape, y), 0, .pred = place.in);
+        sett__row_put(&shape, &place, y, sett_full(b, o.dtype, T1(shape.vec * shape.rest + !shape.even), 0));
 }
 
 #define P(member_) SETT_FAMILY_PARAM(sett_embedding_options, member_)
