@@ -138,4 +138,37 @@ START_TEST(a_line_ends_its_blocks)
 }
 END_TEST
 
-SUITE_IN_ROOT(warm_model, a_line_is_its_blocks, what_is_wrong, a_line_ends_its_blocks)
+typedef struct counted {
+    int n, failed;
+    char why[300];
+} counted;
+
+static bool count(void *user, const sett_warm_event *e)
+{
+    counted *k = user;
+    k->n++;
+    if (e->status && !k->failed++)
+        snprintf(k->why, sizeof k->why, "%s for %s (%s): %s", e->name, e->target, e->params, e->error);
+    return true;
+}
+
+/* Those of this library: each kernel can be, and there are not too many of them. */
+START_TEST(models_of_this_library)
+{
+    enum { MANY = 150 };
+    static const char *const lines[] = {"model llama-3.1-8b dtypes=bf16,f8E4M3FN kv=bf16,f8E4M3FN", "model llama-3.1-8b dtypes=f16 activations=f16 batch_invariant=1",
+        "model llama-3.1-70b dtypes=bf16,f8E4M3FN", "model qwen3-30b-a3b dtypes=bf16", "model deepseek-v3"};
+    const sett_engine_options eo = {.size = sizeof eo, .cache_dir = "", .no_gpu = true};
+    const sett_warm_options o = {.size = sizeof o, .targets = "sm_90a"};
+    sett_engine *e = open_with(&eo);
+    for (size_t i = 0; i < SETT__COUNT(lines); i++) {
+        counted k = {0};
+        sett_error err = {0};
+        ck_assert_msg(!sett_family_keys(e, write_text("k.warm", lines[i]), &o, count, &k, &err), "%s: %s", lines[i], err.text);
+        ck_assert_msg(k.n > 20 && k.n <= MANY && !k.failed, "%s: %d kernels, %d not; %s", lines[i], k.n, k.failed, k.why);
+    }
+    sett_engine_close(e);
+}
+END_TEST
+
+SUITE_IN_ROOT(warm_model, a_line_is_its_blocks, what_is_wrong, a_line_ends_its_blocks, models_of_this_library)
