@@ -220,7 +220,7 @@ static const unsigned char *global_at(const follow *f, const sett__place *at, in
     const uint64_t byte = (uint64_t)sett__place_index(f->w, at, lane) << f->i->lg;
     if (r->space == SETT__ADDRESS)
         return (const unsigned char *)(uintptr_t)(((const uint64_t *)sett__at(f->w, r->from))[lane] + byte);
-    return f->c->cta->window[at->root].p + byte;
+    return (const unsigned char *)((uintptr_t)f->c->cta->window[at->root].p + (uintptr_t)byte); /* it may be outside */
 }
 
 static bool may_be_unwritten(const follow *f, const sett__place *at)
@@ -350,7 +350,7 @@ static bool is_inside(const follow *f, const sett__place *at, const unsigned cha
 {
     const sett__window *w = &f->c->cta->window[at->root];
     if (bytes % 4 == 0 && f->c->program->root[at->root].space != SETT__ADDRESS)
-        return p - w->p >= w->lo && p - w->p <= w->hi - (int64_t)bytes;
+        return (int64_t)((uintptr_t)p - (uintptr_t)w->p) >= w->lo && (int64_t)((uintptr_t)p - (uintptr_t)w->p) <= w->hi - (int64_t)bytes;
     sett__extent in;
     bool freed;
     const unsigned char *word = p - (uintptr_t)p % 4;
