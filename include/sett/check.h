@@ -8,6 +8,7 @@
  *     sett_engine_options.checks          all kernels of one engine
  *     sett_compile_options.checks         one kernel
  *     sett_check(kernel, &options, ...)   one launch
+ *     sett_ck_assert_clean(kernel, ...)   one launch, in a test with Check: check_unit.h
  *
  * A launch goes on after a finding and returns SETT_OK, unless an access outside of memory or a deadlock ends
  * it. */

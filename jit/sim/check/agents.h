@@ -59,7 +59,7 @@ typedef struct walker { /* a warp */
     uint32_t tells, products, products_committed;
     struct { uint32_t top, lanes; } shared[OF_BULK_WRITE + 1]; /* of agents that are lanes of this warp: what these lanes waited for, and others learned of them */
     /* Rings: of what the counts say. */
-    struct { uint32_t time, op, round; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
+    struct { uint32_t time, op, round, lanes; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
 } walker;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "before.h"
 #include "global.h"
+#include "phrase.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,37 @@ static uint32_t wait_of(const sett__tape *t)
     return v;
 }
 
+/* Some of the block have waited, and the others are not behind them; or nobody has. */
+static void put_wait(const sett__grid_waits *all, const sett__actor *a, const sett__stamp *now, uint32_t wait, sett__sink *to)
+{
+    const sett__core *c = a->c;
+    const sett__grid_wait *w = all->of[a->domain % SETT__WAIT_LISTS];
+    uint32_t role, rank = 0, index = 0;
+    for (; w; w = w->next) {
+        sett__agent_is(a->n, w->agent, &role, &rank, &index);
+        if (w->domain == a->domain && rank == a->rank)
+            break;
+    }
+    if (!w) {
+        sett__put(to, "\n  fix    sett_griddepcontrol_wait before this");
+        sett__put(to, wait < now->op ? ": that of this kernel, at " : ": that of this kernel comes later, at ");
+        sett__put_where(c, wait, to);
+        sett__put(to, wait < now->op ? ", is one that this thread did not come to" : "");
+        return;
+    }
+    sett__putf(to, "\n  path   warp %u ", index);
+    sett__put_lanes(to, w->lanes);
+    sett__put(to, " alone waited, by ");
+    sett__put_code(c, wait, to);
+    sett__put(to, "; nothing orders this behind that\n  fix    ");
+    sett__put_barrier(c, wait, now->op, false, to);
+    sett__put(to, " between ");
+    sett__put_code(c, wait, to);
+    sett__put(to, " and this");
+    sett__put_outside(c, wait, now->op, to);
+    sett__put(to, "; or sett_griddepcontrol_wait by all threads");
+}
+
 void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes)
 {
     const sett__tape *t = a->c->program->given;
@@ -246,6 +278,6 @@ void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, co
     sett__put_global(a->c, p, &to);
     sett__putf(&to, ", which a launch before (%s, %s at %s) %s, and has not waited for it: that launch may still run", b->kernel, sett__ops[b->tape.op[old->op].code].text,
         sett__op_where(&b->tape, old->op, where, sizeof where), old->how & SETT__WRITE ? "writes" : "reads");
-    sett__putf(&to, "\n  fix    sett_griddepcontrol_wait, at %s, before this", sett__where(a->c->program, wait, where, sizeof where));
+    put_wait(waits, a, now, wait, &to);
     sett__report(a->c, &f, "%s", words);
 }
