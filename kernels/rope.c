@@ -24,18 +24,22 @@ static void check_type(choice *c, const char *name, sett_dtype t, sett_dtype own
         REFUSE(c, ".%s is %s: as .dtype, f8E4M3FN or f8E5M2", name, sett_dtype_name(t));
 }
 
+static void check_multiple(choice *c, const char *name, int columns, int least, int most, int step)
+{
+    if (columns % step)
+        REFUSE(c, ".%s is %d: a multiple of %d, 32 bytes", name, columns, step);
+    sett__in_range(c, name, columns, least, most);
+}
+
 static void check_columns(choice *c, const sett_rope_options *o)
 {
+    enum { MOST = 1024 };
     const int step = pair_of(o);
-    const struct {
-        const char *name;
-        int value, least, most;
-    } columns[] = {{"d", o->d, step, 1024}, {"first", o->first, 0, o->d - step}, {"rotary", o->rotary, step, o->d - o->first}};
-    for (int i = 0; i < 3; i++) {
-        if (columns[i].value % step)
-            REFUSE(c, ".%s is %d: a multiple of %d, 32 bytes", columns[i].name, columns[i].value, step);
-        sett__in_range(c, columns[i].name, columns[i].value, columns[i].least, columns[i].most);
-    }
+    check_multiple(c, "d", o->d, step, MOST, step);
+    if (!*c->why)
+        check_multiple(c, "first", o->first, 0, o->d - step, step);
+    if (!*c->why)
+        check_multiple(c, "rotary", o->rotary, step, o->d - o->first, step);
 }
 
 static void settle(void *options, choice *c)
