@@ -342,7 +342,7 @@ void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_
         sett_min_blocks(b, 1); /* a second one would cost registers */
     places(b, &t, x);
     t.lane = by_tma(&o) ? NULL : sett_lane_idx(b);
-    sett__begin(b, o.no_pdl);
+    (by_tma(&o) ? sett__begin_by_tma : sett__begin)(b, o.no_pdl);
     (by_tma(&o) ? run : run_warps)(b, &t);
 }
 

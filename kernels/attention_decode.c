@@ -362,7 +362,7 @@ void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decod
     x.last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
     x.t.lane = by_tma(&x.all) ? NULL : sett_lane_idx(b);
     x.scores = x.t, x.scores.o = &x.mine;
-    sett__begin(b, o->no_pdl);
+    (by_tma(&x.all) ? sett__begin_by_tma : sett__begin)(b, o->no_pdl);
     kind->run(b, &x);
 }
 

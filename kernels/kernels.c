@@ -327,6 +327,13 @@ void sett__begin(sett_build *b, int no_pdl)
     sett_griddepcontrol_wait(b);
 }
 
+void sett__begin_by_tma(sett_build *b, int no_pdl)
+{
+    sett__begin(b, no_pdl);
+    if (!no_pdl)
+        sett_fence_proxy(b, SETT_PROXY_ASYNC_GLOBAL);
+}
+
 int sett__row_parts(sett_dtype t, int cols, int threads)
 {
     const int accesses = cols / sett__vec(t);

@@ -79,6 +79,8 @@ bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *
 sett_status sett__said_by(const char *function, sett_status, sett_error *);
 /* What each begins with after it has declared its parameters. */
 void sett__begin(sett_build *, int no_pdl);
+/* The same of one that reads by TMA: what the kernel before stored is of another proxy, and PTX does not say that the wait orders proxies. */
+void sett__begin_by_tma(sett_build *, int no_pdl);
 
 /* Of an element of 8 bits and more. */
 static inline int sett__bytes_of(sett_dtype t)

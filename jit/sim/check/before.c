@@ -11,7 +11,7 @@ struct sett__before {
     struct sett__before *older;  /* that may still run as well; NULL: none */
     struct sett__before *next_map; /* of launches that wrote maps */
     uint32_t refs;
-    bool overlapped, maps;       /* the next launch may begin before its end; it wrote maps */
+    bool overlapped, maps, fences; /* the next launch may begin before its end; it wrote maps; it has fences between proxies of global memory */
     const void *handle;
     sett__cells *cells;
     sett__tape tape;
@@ -79,6 +79,8 @@ sett__before *sett__before_make(const sett__program *p, const sett__sim_launch *
     }
     b->refs = 1;
     b->overlapped = overlapped, b->maps = maps;
+    for (uint32_t v = 0; v < t->n_op; v++)
+        b->fences |= sett__fences_global(t, v);
     b->cells = cells;
     b->older = early ? hold(l->check->before) : NULL;
     forget_old(b, OVERLAPS);
@@ -224,6 +226,33 @@ static uint32_t wait_of(const sett__tape *t)
     return v;
 }
 
+/* Behind the wait, what a launch before stored through the generic proxy is read through the async one, and neither has a fence. */
+static void tell_fence(const sett__before *b, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes, uint32_t wait)
+{
+    const sett__tape *t = a->c->program->given;
+    const sett__stamp *old = NULL;
+    char words[800], where[160];
+    sett__sink to = {.buf = words, .cap = sizeof words};
+    uintptr_t p = at;
+    if (now->proxy != SETT__ASYNC_PROXY || now->how & SETT__WRITE || a->n->across)
+        return;
+    for (; b && !old; b = old ? b : b->older)
+        old = b->fences ? NULL : sett__cells_used(b->cells, at, bytes, SETT__WRITE | SETT__BY_THREAD, &p);
+    if (!old)
+        return;
+    sett__finding f = {.kind = SETT_CHECK_PROXY_FENCE_SIDE, .level = SETT_CHECK_WARNING};
+    sett__finding_site(&f, now->op, sett__role_of(&t->op[now->op]));
+    sett__finding_site(&f, old->op, sett__role_of(&b->tape.op[old->op]));
+    f.site[1].of = &b->tape;
+    sett__finding_site(&f, wait, SETT_CHECK_ROLE_WAIT);
+    sett__putf(&to, "%s reads ", sett__ops[t->op[now->op].code].text);
+    sett__put_global(a->c, p, &to);
+    sett__putf(&to, " by the async proxy, which %s at %s of a launch before (%s) writes by the generic one, and no fence.proxy.async is in either: griddepcontrol.wait at ",
+        sett__ops[b->tape.op[old->op].code].text, sett__op_where(&b->tape, old->op, where, sizeof where), b->kernel);
+    sett__putf(&to, "%s is between the two, of which PTX does not say that it orders proxies\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) behind this write, or behind the wait", sett__where(a->c->program, wait, where, sizeof where));
+    sett__report(a->c, &f, "%s", words);
+}
+
 /* Some of the block have waited, and the others are not behind them; or nobody has. */
 static void put_wait(const sett__grid_waits *all, const sett__actor *a, const sett__stamp *now, uint32_t wait, sett__sink *to)
 {
@@ -262,8 +291,12 @@ void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, co
     char words[800], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     uintptr_t p;
-    if (wait == t->n_op || sett__grid_behind(waits, a))
+    if (wait == t->n_op)
         return;
+    if (sett__grid_behind(waits, a)) {
+        tell_fence(b, a, now, at, bytes, wait);
+        return;
+    }
     const sett__stamp *old = NULL;
     for (; b && !old; b = old ? b : b->older)
         old = sett__cells_used(b->cells, at, bytes, now->how & SETT__WRITE ? SETT__UPDATE : SETT__WRITE, &p);
