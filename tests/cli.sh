@@ -659,7 +659,7 @@ code=$?
 n=$((n + 1))
 if [ $code != 1 ] || ! grep -qxF 'default device: cpu, as SETT_DEVICE says' "$d/settings" ||
     [ "$(grep -c '^sett: SETT_' "$d/settings")" != 2 ] ||
-    ! grep -qxF 'sett: SETT_CPU_ASYNC is "nope" in the environment: it is eager, lazy or random:SEED' "$d/settings" ||
+    ! grep -qxF 'sett: SETT_CPU_ASYNC is "nope" in the environment: it is eager, lazy, systematic or random:SEED' "$d/settings" ||
     ! grep -qxF 'sett: SETT_ASSERTS is "perhaps" in the environment: it is 1, 0, true, false, yes, no, on or off' "$d/settings"; then
     echo "doctor of misspelt settings: exit $code"
     cat "$d/settings"
