@@ -57,6 +57,7 @@ KERNELS_OBJ := $(call obj,kernels)
 # What speaks to a remote cache is made where its libraries are, and nothing else needs it.
 REMOTE := $(if $(shell pkg-config --exists libcurl hiredis openssl 2>/dev/null && echo yes),$(B)/libsett-remote.so)
 SUITES := $(or $(SUITE),$(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))))
+MODELS := $(patsubst kernels/%,$(B)/%,$(wildcard kernels/models/*.model))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/families.c,$(wildcard examples/*.c)))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 
@@ -64,7 +65,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/fixture/host_kernel.o ## build the libraries, the sett command and the examples
+all: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/demo $(MODELS) $(EXAMPLES) $(B)/libfamilies.so $(B)/obj/tests/fixture/host_kernel.o ## build the libraries, the sett command and the examples
 
 # ---- objects and libraries ------------------------------------------------------
 $(B)/obj/jit/%.o $(B)/obj/tools/%.o $(B)/obj/tests/%.o $(B)/obj/examples/%.o $(B)/obj/bench/%.o: override CFLAGS += -D_GNU_SOURCE
@@ -154,6 +155,8 @@ $(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION): private LIBS = -L$(B
 $(B)/plain/sett $(B)/plain/libsett-kernels.so.$(SOVERSION): $(KERNELS_OBJ) $(B)/libsett.so
 	$(link)
 $(EXAMPLES): private LIBS = -Wl,--as-needed -L$(B) -lsett-kernels $(WITH_SETT)/..'
+$(MODELS): $(B)/%: kernels/%
+	$(call Q,GEN)mkdir -p $(@D) && cp $< $@
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/examples/%.o $(B)/libsett-kernels.so
 	$(link)
 

@@ -44,6 +44,12 @@ static sett_val *power(sett_val *x, sett_arg y)
     return sett_mul(polynomial(s.rest, exp2_term, EXP2_TERMS), s.scale);
 }
 
+sett_val *sett__exp_below(sett_val *x)
+{
+    const double end = 88; /* of which the scale is 0 */
+    return power(sett_fmin(x, end), sett_arg_f(-LOG2_E));
+}
+
 /* 1 / x of x from 1 to 2: a parabola that is within 1/99, whose error e is then raised to the fourth power. */
 static sett_val *reciprocal(sett_val *x)
 {

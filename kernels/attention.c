@@ -283,8 +283,7 @@ static void places(sett_build *b, attention_parts *t, sett_tensor *const x[4])
     t->vt = is_f8(o) ? turned(b, t) : t->v;
     t->slots = sett_make_smem_tensor(b, SETT_I32, T(ATTENTION_WORK_INTS + 1, WORK_STAGES), 16);
     t->query = sett__attention_pipe(b, o, 1, (int64_t)sett__bytes_of(o->dtype) * rows * o->d, multiply);
-    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : loads_apart(o))), .defer_sync = true);
-    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
+    t->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(multiply.count * multiply.threads / WARP + (is_f8(o) ? TURNING_WARPS : loads_apart(o)))); /* the last one: here threads meet */
 }
 
 /* By mma.sync: the last warp loads. */
@@ -343,7 +342,7 @@ void sett_attention_with_at(sett_site site, sett_build *b, const sett_attention_
         sett_min_blocks(b, 1); /* a second one would cost registers */
     places(b, &t, x);
     t.lane = by_tma(&o) ? NULL : sett_lane_idx(b);
-    sett__begin(b, o.no_pdl);
+    (by_tma(&o) ? sett__begin_by_tma : sett__begin)(b, o.no_pdl);
     (by_tma(&o) ? run : run_warps)(b, &t);
 }
 

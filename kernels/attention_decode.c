@@ -170,7 +170,7 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     x->keys = sett__attention_pipe(b, &x->all, o->tuning.stages, stage_bytes(o), SETT_WARPS(o->tuning.warps));
     x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(o->tuning.warps + 1 + decode_crew_warps(o)), .defer_sync = true);
     x->queries = sett_pipeline_async(b, .stages = QUERY_STAGES, .producers = SETT_WARPS(1), .consumers = SETT_WARPS(o->tuning.warps), .defer_sync = true);
-    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(decode_crew_warps(o)), .defer_sync = true);
+    x->left_sums = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(o->tuning.warps), .consumers = SETT_WARPS(decode_crew_warps(o))); /* the last one: here threads meet */
 }
 
 /* ---- which split comes next ------------------------------------------------------------------------------------ */
@@ -360,10 +360,9 @@ void sett__decode_body(sett_site site, sett_build *b, const sett_attention_decod
     kind->places(b, &x, operand);
     x.t.slots = sett_make_smem_tensor(b, SETT_I32, T(DECODE_WORK_INTS + 1, WORK_STAGES), 16);
     x.last = sett_make_smem_tensor(b, SETT_U32, sett_make_layout(b, T1(1)), 4);
-    sett_pipeline_init_arrive(b), sett_pipeline_init_wait(b);
     x.t.lane = by_tma(&x.all) ? NULL : sett_lane_idx(b);
     x.scores = x.t, x.scores.o = &x.mine;
-    sett__begin(b, o->no_pdl);
+    (by_tma(&x.all) ? sett__begin_by_tma : sett__begin)(b, o->no_pdl);
     kind->run(b, &x);
 }
 

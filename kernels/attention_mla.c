@@ -60,7 +60,7 @@ static void places(sett_build *b, decode_parts *x, sett_tensor *const operand[3]
     x->more = sett_pipeline_tma_async(b, .stages = o->tuning.stages, .tx_bytes = sett_tma_bytes(x->part[2].map) * boxes, .consumers = SETT_WARP_GROUPS(1), .defer_sync = true);
     x->weighed = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(GROUP / WARP), .consumers = SETT_WARPS(SUM_GROUPS * GROUP / WARP), .defer_sync = true);
     x->queries = sett_pipeline_async(b, .stages = 1, .producers = SETT_WARPS(QUERY_WARPS), .consumers = SETT_WARPS(GROUP / WARP) /* which no product brings together where there is no key */, .defer_sync = true);
-    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(THREADS / WARP - 1), .defer_sync = true);
+    x->work = sett_pipeline_async(b, .stages = WORK_STAGES, .producers = SETT_THREADS(1), .consumers = SETT_WARPS(THREADS / WARP - 1)); /* the last one: here threads meet */
 }
 
 static void load(sett_build *b, const decode_parts *x, const attention_work *of, sett_val *tile, sett_pipeline_state *keys, sett_pipeline_state *more)
@@ -188,8 +188,8 @@ static void softmax(sett_build *b, const weigh *f, const sett_tensor *from, sett
     sett_thr_copy *mine = sett_get_slice(r2s, f->thread);
     sett_producer_acquire(f->put);
     sett_copy(r2s, sett_retile(mine, out), sett_partition_D(mine, sett_slice(x->p, ALL, ALL, 0)));
-    tell(b, f, (sett_val *const[]){fade, NULL});
     sett_fence_view_async_shared(b);
+    tell(b, f, (sett_val *const[]){fade, NULL});
     sett_producer_commit(f->put);
     sett_pipeline_advance(f->put);
 }

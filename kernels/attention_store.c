@@ -117,10 +117,10 @@ void sett__attention_store(sett_build *b, const attention_parts *t, const attent
     sett_val *whole = t->offsets ? sett_ge(sett__attention_left(t, w, first), GROUP_ROWS) : NULL;
     sett_if (b, whole ? sett_and(stores, whole) : stores)
         store_boxes(t, w, from, first);
+    sett_tma_store_commit(b);
     if (whole)
         sett_if (b, sett_not(whole))
             store_rows(b, t, w, from, first);
-    sett_tma_store_commit(b);
     if (t->lse)
         sett__attention_store_logarithm(b, r->scores, w, r->max, sum);
     if (t->own_out)

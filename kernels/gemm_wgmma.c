@@ -203,7 +203,7 @@ static void run(sett_build *b, wgmma_parts *t, sett_tensor *A, sett_tensor *cons
     if (o->block_scales)
         stage_scales(b, t);
     t->turns = o->tuning.ping_pong ? sett_pipeline_order(b, .stages = 1, .turns = 2, .producers = SETT_WARPS(4)) : NULL;
-    sett__begin(b, o->no_pdl);
+    sett__begin_by_tma(b, o->no_pdl);
     sett_val *warp = sett_make_warp_uniform(sett_warp_idx(b)), *group = sett_floordiv(warp, 4);
     sett_if (b, sett_eq(group, groups))
         sett_if (b, sett_elect_one(b))

@@ -326,9 +326,9 @@ void sett__wgmma_store(sett_build *b, const wgmma_parts *t, const wgmma_group *g
         sett_barrier(b, w.barrier, GROUP);
         sett_if (b, whole ? sett_and(stores, whole) : stores)
             store_boxes(t, x.columns.sC, p, w.high, x.number);
+        sett_tma_store_commit(b);
         if (whole)
             sett_if (b, sett_not(whole))
                 store_rows(b, t, x.columns.sC, p, w.high, x.number);
-        sett_tma_store_commit(b);
     }
 }

@@ -11,7 +11,8 @@
 static const kernel *const all[] = {&sett__softmax, &sett__rms_norm, &sett__layer_norm, &sett__silu_mul, &sett__elementwise, &sett__axpy,
     &sett__vector_reduce, &sett__row_reduce, &sett__transpose, &sett__quantise, &sett__rope, &sett__dequantise, &sett__embedding_grad, &sett__gemm_wgmma, &sett__gemm_mma,
     &sett__gemm_few_rows, &sett__gemm_mixed,
-    &sett__attention, &sett__attention_decode, &sett__attention_mla};
+    &sett__attention, &sett__attention_decode, &sett__attention_mla,
+    &sett__argmax, &sett__sampling, &sett__cumsum, &sett__embedding, &sett__copy_pages, &sett__gather_pages, &sett__moe_topk, &sett__moe_permute, &sett__moe_unpermute};
 enum { ALL_KERNELS = sizeof all / sizeof *all, OPTIONS_MOST = 256 /* bytes */ };
 
 const sett_family *sett_kernels_family(int index)
@@ -50,6 +51,13 @@ void sett__is_zero(choice *c, const char *name, int value)
 bool sett__is_small_float(sett_dtype t)
 {
     return t == SETT_F16 || t == SETT_BF16 || t == SETT_F32;
+}
+
+void sett__is_copied(choice *c, sett_dtype t)
+{
+    const int bits = sett_dtype_bits(t);
+    if (bits != 8 && bits != 16 && bits != 32)
+        REFUSE(c, ".dtype is %s: one of 8, 16 or 32 bits", t ? sett_dtype_name(t) : "not given");
 }
 
 bool sett__is_f8(sett_dtype t)
@@ -317,6 +325,13 @@ void sett__begin(sett_build *b, int no_pdl)
         return;
     sett_griddepcontrol_launch_dependents(b);
     sett_griddepcontrol_wait(b);
+}
+
+void sett__begin_by_tma(sett_build *b, int no_pdl)
+{
+    sett__begin(b, no_pdl);
+    if (!no_pdl)
+        sett_fence_proxy(b, SETT_PROXY_ASYNC_GLOBAL);
 }
 
 int sett__row_parts(sett_dtype t, int cols, int threads)

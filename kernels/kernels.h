@@ -41,6 +41,7 @@ typedef struct kernel {
 } kernel;
 extern const kernel sett__softmax, sett__rms_norm, sett__layer_norm, sett__silu_mul, sett__elementwise, sett__axpy, sett__vector_reduce, sett__row_reduce,
     sett__transpose, sett__quantise, sett__rope, sett__dequantise, sett__embedding_grad, sett__gemm_wgmma, sett__gemm_mma, sett__gemm_few_rows, sett__gemm_mixed, sett__attention, sett__attention_decode, sett__attention_mla;
+extern const kernel sett__argmax, sett__sampling, sett__cumsum, sett__embedding, sett__copy_pages, sett__gather_pages, sett__moe_topk, sett__moe_permute, sett__moe_unpermute;
 
 /* Former names of options, of all families: a row is of those that have the present one. */
 enum { SETT__N_RENAMED = 4 };
@@ -78,6 +79,8 @@ bool sett__kernel_options(sett_build *, const kernel *, const void *user, void *
 sett_status sett__said_by(const char *function, sett_status, sett_error *);
 /* What each begins with after it has declared its parameters. */
 void sett__begin(sett_build *, int no_pdl);
+/* The same of one that reads by TMA: what the kernel before stored is of another proxy, and PTX does not say that the wait orders proxies. */
+void sett__begin_by_tma(sett_build *, int no_pdl);
 
 /* Of an element of 8 bits and more. */
 static inline int sett__bytes_of(sett_dtype t)
@@ -92,6 +95,7 @@ void sett__either(int *option, int chosen);                             /* what 
 void sett__in_range(choice *, const char *name, int value, int from, int to);
 void sett__is_zero(choice *, const char *name, int value);
 bool sett__is_small_float(sett_dtype);             /* f16, bf16, f32 */
+void sett__is_copied(choice *, sett_dtype);        /* a type of 8, 16 or 32 bits, or it is refused */
 bool sett__is_f8(sett_dtype);                      /* f8E4M3FN, f8E5M2 */
 void sett__is_float(choice *, sett_dtype);         /* the same, or it is refused */
 /* Of a normalization: what all of them have. False: an option is refused. */

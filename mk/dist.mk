@@ -14,7 +14,7 @@ wheel: setup ## the Python package as a wheel, in build/release/python: docs/pyt
 	@$(HAS_HEADERS) || tools/setup python
 	@$(MAKE) --no-print-directory -j$$(nproc) wheel-file
 
-wheel-file: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(B)/python/_fast.abi3.so
+wheel-file: $(B)/libsett.so $(B)/libsett-ptx.so $(B)/libsett-kernels.so $(or $(REMOTE),no-remote) $(B)/sett $(MODELS) $(B)/python/_fast.abi3.so
 	@$(PYTHON) python/wheel.py $(B) $(VERSION)
 
 wheel-check: ## the wheel in a virtual environment with what the registry has: NumPy, apache-tvm-ffi
@@ -32,6 +32,7 @@ install: all $(B)/libsett.a ## libraries, headers, the command, man pages: sudo 
 	$(call install_files,$(DESTDIR)$(LIBDIR),644 $(B)/libsett.a)
 	$(call Q,LN,$(DESTDIR)$(LIBDIR)/libsett.so libsett-kernels.so)for l in libsett libsett-kernels; do ln -sf $$l.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/$$l.so"; done
 	$(call install_files,$(DESTDIR)$(BINDIR),755 $(B)/sett)
+	$(call install_files,$(DESTDIR)$(DATADIR)/sett/models,644 kernels/models/*.model)
 	$(call install_files,$(DESTDIR)$(MANDIR)/man1,644 docs/sett.1)
 	$(call install_files,$(DESTDIR)$(MANDIR)/man5,644 docs/sett-cache.5 docs/sett-manifest.5)
 	$(call Q,GEN,$(DESTDIR)$(LIBDIR)/pkgconfig)install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" && \
@@ -54,7 +55,7 @@ install: all $(B)/libsett.a ## libraries, headers, the command, man pages: sudo 
     echo "pkg-config does not search $(LIBDIR)/pkgconfig: set PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig"; }
 
 uninstall: ## what install put there
-	$(call Q,RM,$(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(LIBDIR)/cmake/sett)rm -rf "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(LIBDIR)/cmake/sett"
+	$(call Q,RM,$(DESTDIR)$(INCLUDEDIR)/sett $(DESTDIR)$(LIBDIR)/cmake/sett $(DESTDIR)$(DATADIR)/sett)rm -rf "$(DESTDIR)$(INCLUDEDIR)/sett" "$(DESTDIR)$(LIBDIR)/cmake/sett" "$(DESTDIR)$(DATADIR)/sett"
 	$(call Q,RM,the files of sett in $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR) $(DESTDIR)$(DATADIR))rm -f "$(DESTDIR)$(LIBDIR)/libsett.a" "$(DESTDIR)$(LIBDIR)/libsett.so" "$(DESTDIR)$(LIBDIR)/libsett.so.$(SOVERSION)" "$(DESTDIR)$(LIBDIR)/libsett-ptx.so" \
 	    "$(DESTDIR)$(LIBDIR)/libsett-kernels.so" "$(DESTDIR)$(LIBDIR)/libsett-kernels.so.$(SOVERSION)" \
 	    "$(DESTDIR)$(LIBDIR)/libsett-remote.so" "$(DESTDIR)$(LIBDIR)/pkgconfig/sett.pc" "$(DESTDIR)$(LIBDIR)/pkgconfig/sett-kernels.pc" "$(DESTDIR)$(BINDIR)/sett" "$(DESTDIR)$(MANDIR)/man1/sett.1" \

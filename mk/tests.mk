@@ -45,7 +45,7 @@ $(B)/obj/tests/unit/test_stale.o: override CPPFLAGS += -I$(B)
 TEST_LIBS := -Wl,-Bstatic -lcheck -lsubunit -Wl,-Bdynamic -lrt
 RUNNER := $(B)/runner$(if $(SUITE),-$(SUITE))
 TEST_SHARED := $(call obj,$(addprefix tests/,rig conform law))
-$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/libsett-ptx.so $(filter %/test-family.so %/test-family-other.so %/test-family-nameless.so %/test-family-needing.so %/test-family-calling.so,$(FAMILIES)) $(UNLOADED) $(B)/libsett-kernels.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
+$(RUNNER): tests/unit/runner.c $(patsubst %,$(B)/obj/tests/unit/test_%.o,$(SUITES)) $(TEST_SHARED) $(KERNELS_OBJ) $(B)/libsett.a | $(B)/sett $(B)/libsett-ptx.so $(filter %/test-family.so %/test-family-other.so %/test-family-nameless.so %/test-family-needing.so %/test-family-calling.so,$(FAMILIES)) $(UNLOADED) $(MODELS) $(B)/libsett-kernels.so $(B)/fake-cuda.so $(B)/fake-nvtx.so $(REMOTE)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic '-DSUITES=$(foreach s,$(SUITES),X($(s)))' -o $@ $< $(filter %.o,$^) $(B)/libsett.a $(TEST_LIBS) $(STATIC_LIBS) $(SYS_LIBS)
 # The runner with tests that do not end: tests/limits.sh
 $(B)/limits: tests/unit/runner.c $(addprefix $(B)/obj/tests/,fixture/limits.o rig/limits.o rig/cases.o)

@@ -44,13 +44,16 @@ def collect(build: Path, tree: Path) -> None:
     for name in ("libsett.so.0", "libsett-kernels.so.0", "libsett-ptx.so", "libsett-remote.so", "sett"):
         if (build / name).exists():
             shutil.copy(build / name, lib)
+    (lib / "models").mkdir()
+    for model in sorted((build / "models").iterdir()):
+        shutil.copy(model, lib / "models")
     for binary in binaries(tree):
         subprocess.run(["strip", "--strip-unneeded", binary], check=True)
         binary.chmod(0o755)
 
 
 def binaries(tree: Path) -> "list[Path]":
-    return [*sorted((tree / "sett").glob("*.so")), *sorted((tree / "sett" / "lib").iterdir())]
+    return [*sorted((tree / "sett").glob("*.so")), *sorted(f for f in (tree / "sett" / "lib").iterdir() if f.is_file())]
 
 
 def platform_tag(tree: Path) -> str:

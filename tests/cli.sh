@@ -684,7 +684,7 @@ if [ ! -s "$d/metrics.there" ] || ! diff "$d/metrics.there" "$d/metrics.told"; t
 fi
 # sett check: a tape that stores past its tensor, a right kernel, a program, and what it writes.
 printf 'sett tape 2\nparam Y i32 (64):(1) align 4 write\ngrid 1\nblock 64\n\n%%0 = tid.x i32\n%%1 = param i32 Y\n%%2 = const i32 1\n%%3 = add i32 %%0, %%2\nstore %%1[%%3] i32 %%0 align 4\n' >"$d/wrong.tape"
-expect 1 '^line 10 of the tape: bounds: store to Y: element 64 of 64' check "$d/wrong.tape" Y=64
+expect 1 '^line 10 of the tape: error: bounds: store to Y: element 64 of 64' check "$d/wrong.tape" Y=64
 expect 1 '^sett check: 1 error, 0 warnings, 0 costs$' check "$d/wrong.tape" Y=64 -o "$d/found.json" --sarif "$d/found.sarif" --errors
 python3 - "$d" <<'END' || bad=$((bad + 1))
 import json, sys

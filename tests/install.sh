@@ -43,6 +43,8 @@ check() { # PREFIX, LIBDIR
         SETT_PTXAS=/nowhere SETT_NVJITLINK=/nowhere "$root$1/bin/sett" warm "$d/k.warm" --targets sm_90a --cache-dir "$d/warm" >"$d/log" 2>&1
         [ $? = 3 ] && grep -q '"state": "failed"' "$d/log" || { cat "$d/log"; die "the installed command starts no processes"; }
     fi
+    echo 'model llama-3.1-8b' >"$d/m.warm"
+    LD_LIBRARY_PATH="$root$2" "$root$1/bin/sett" warm --list "$d/m.warm" --targets sm_90a >"$d/log" 2>&1 || { cat "$d/log"; die "the installed models are not found"; }
     for page in man1/sett.1 man5/sett-cache.5 man5/sett-manifest.5; do
         [ -s "$root$1/share/man/$page" ] || die "$page is not installed"
         # What it refers to is installed too.

@@ -74,7 +74,9 @@ SETT_API void sett_prefetch_at(sett_site, const sett_tensor *, sett_prefetch_lev
  * Without it the next kernel begins as this one ends.
  * A kernel may have either call, or both, anywhere, any number of times. Older targets and the CPU engine
  * begin a kernel when those before it have ended, and both calls do nothing there. What follows the wait of a
- * kernel runs after all kernels before it, so a chain of them stays in order. A kernel with launch_dependents
+ * kernel runs after all kernels before it, so a chain of them stays in order. PTX does not say that the wait
+ * orders proxies: a kernel that reads by TMA, or in bulk, what threads of the one before stored calls
+ * sett_fence_proxy(b, SETT_PROXY_ASYNC) (cluster.h) behind it. A kernel with launch_dependents
  * and no wait is launched as any other. */
 SETT_API void sett_griddepcontrol_at(sett_site, sett_build *, bool wait);
 #define sett_griddepcontrol_wait(b) sett_griddepcontrol_at(SETT_HERE, b, true)

@@ -36,12 +36,15 @@
 #include <sett/kernels/elementwise.h> /* elementwise, axpy, vector_reduce, transpose */
 #include <sett/kernels/quantise.h>    /* quantised rows; quantise, dequantise */
 #include <sett/kernels/rope.h>        /* rope, with append to a cache; tables */
-#include <sett/kernels/embedding.h>   /* embedding_grad */
+#include <sett/kernels/embedding.h>   /* embedding, embedding_grad */
 #include <sett/kernels/gemm.h>        /* gemm_wgmma, epilogues */
 #include <sett/kernels/gemm_mma.h>    /* gemm_mma */
 #include <sett/kernels/gemm_mixed.h>  /* gemm_mixed */
 #include <sett/kernels/product.h>     /* a product at any M, of several kernels */
 #include <sett/kernels/attention.h>   /* attention, attention_decode, attention_mla */
+#include <sett/kernels/sampling.h>    /* argmax, sampling */
+#include <sett/kernels/moe.h>         /* moe_topk, moe_permute, moe_unpermute */
+#include <sett/kernels/cache.h>       /* copy_pages, gather_pages */
 
 #ifdef __cplusplus
 extern "C" {

@@ -25,7 +25,11 @@
  * them; +N or *N at its end gives the step.
  * A name that begins with a dot is an option of the compile: .name, .targets (instead of those of the call),
  * .opt_level, .line_info. A block may come again with other values; a kernel that two blocks give counts
- * once. */
+ * once.
+ *
+ * `model NAME NAME=VALUE,... targets=LIST` gives the blocks of NAME.model, in the manifest's folder or among
+ * those that lie in models/ beside libsett.so, or in share/sett/models: all that a server of that model
+ * launches. sett-manifest(5) says how such a file is written. */
 #ifndef SETT_WARM_H
 #define SETT_WARM_H
 #include <sett/compile.h>

@@ -183,6 +183,7 @@ static void tell_narrow(sett_engine *e, sett_build *b, const sett_compile_option
     sett__listener to = e->runtime->finding;
     char text[1200];
     to.checks = opt->checks;
+    to.later = true;
     for (sett__narrow x = {.note = NULL}; opt->checks >= SETT_CHECKS_ALL && sett__narrow_next(b, &x);) {
         sett_finding f = {.kind = SETT_CHECK_NARROW, .level = SETT_CHECK_COST, .text = text, .kernel = opt->name ? opt->name : DEFAULT_NAME, .count = 1};
         add_site(&f, b, x.site, SETT_CHECK_ROLE_USE);

@@ -151,6 +151,7 @@ void sett__suspect(const sett__tape *t, const sett__listener *to, sett_checks ch
 {
     look k = {t, kernel, *to};
     k.to.checks = checks;
+    k.to.later = true;
     find_inits(&k);
     find_proxies(&k);
     find_early(&k);

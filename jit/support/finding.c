@@ -64,10 +64,11 @@ static uint32_t hash_site(const sett_check_site *s)
     return h;
 }
 
-/* A pair has no order: who came first is chance. One line alone is a pair with itself. */
+/* A pair has no order: who came first is chance. One line alone is a pair with itself: where its memory was made does not matter to what
+ * outlives it. */
 static const sett_check_site *other_site(const sett_finding *f)
 {
-    return &f->site[f->n_site > 1];
+    return &f->site[f->n_site > 1 && !(f->kind == SETT_CHECK_LIFETIME && f->site[1].role == SETT_CHECK_ROLE_ALLOC)];
 }
 
 static uint32_t hash_of(const sett_finding *f)
@@ -128,7 +129,7 @@ static bool is_new_to(sett__told *t, const sett__kept *k)
     return true;
 }
 
-static bool add(const sett_finding *f, const char *reason, uint32_t h, sett__told *told)
+static bool add(const sett_finding *f, const char *reason, uint32_t h, sett__told *told, bool later)
 {
     sett__kept *was = slot[h];
     while (was && (was->stale || !was->reason != !reason || !same(&was->is, f)))
@@ -145,18 +146,24 @@ static bool add(const sett_finding *f, const char *reason, uint32_t h, sett__tol
     if (was) /* a warning of the compile, which the run has seen happen */
         k->is.count += was->is.count, was->stale = true;
     k->reason = reason;
+    k->unsaid = later;
     k->beside = slot[h];
     slot[h] = *last = k;
     last = &k->next;
     return !told || is_new_to(told, k);
 }
 
-bool sett__finding_add(const sett_finding *f, const char *reason, sett__told *told)
+static bool keep(const sett_finding *f, const char *reason, sett__told *told, bool later)
 {
     pthread_mutex_lock(&lock);
-    bool fresh = add(f, reason, hash_of(f), told);
+    bool fresh = add(f, reason, hash_of(f), told, later);
     pthread_mutex_unlock(&lock);
     return fresh;
+}
+
+bool sett__finding_add(const sett_finding *f, const char *reason, sett__told *told)
+{
+    return keep(f, reason, told, false);
 }
 
 uint64_t sett__findings_lost(void)
@@ -165,6 +172,16 @@ uint64_t sett__findings_lost(void)
     uint64_t n = lost;
     pthread_mutex_unlock(&lock);
     return n;
+}
+
+bool sett__finding_at(sett_check_kind kind, const sett_check_site *at)
+{
+    pthread_mutex_lock(&lock);
+    const sett__kept *k = first;
+    while (k && !(k->is.kind == kind && k->is.n_site && same_site(k->is.site, at)))
+        k = k->next;
+    pthread_mutex_unlock(&lock);
+    return k;
 }
 
 const sett__kept *sett__findings_lock(uint64_t *n_lost, uint64_t *n_changes)
@@ -209,13 +226,58 @@ void sett__findings_forget(void)
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------------------- */
+/* As compilers do, so that editors know it: "k.c:12: error: race: ...". */
 static void say(const sett__listener *to, const sett_finding *f)
 {
     static const sett_log_level level[] = {[SETT_CHECK_ERROR] = SETT_LOG_ERROR, [SETT_CHECK_WARNING] = SETT_LOG_WARNING, [SETT_CHECK_COST] = SETT_LOG_INFO};
-    if (to->fn)
+    char text[4200], kind[40];
+    if (to->fn) {
         to->fn(to->user, f);
-    else
-        sett__say_whole(to->log, level[f->level], "check", f->text);
+        return;
+    }
+    snprintf(kind, sizeof kind, "%s: ", kinds[f->kind]);
+    const char *at = strstr(f->text, kind);
+    snprintf(text, sizeof text, "%.*s%s: %s", at ? (int)(at - f->text) : 0, f->text, levels[f->level], at ? at : f->text);
+    sett__say_whole(to->log, level[f->level], "check", text);
+}
+
+/* One at a time: who listens may call sett. What a launch has seen happen since is not said again. */
+void sett__findings_say_rest(const sett__listener *to)
+{
+    sett__kept *k;
+    do {
+        pthread_mutex_lock(&lock);
+        for (k = first; k && !(k->unsaid && !k->stale);)
+            k = k->next;
+        if (k)
+            k->unsaid = false;
+        pthread_mutex_unlock(&lock);
+        if (k)
+            say(to, &k->is);
+    } while (k);
+}
+
+void sett__findings_sum(const sett__listener *to)
+{
+    static uint64_t said; /* findings that the last line counted */
+    static const sett_check_level order[] = {SETT_CHECK_ERROR, SETT_CHECK_WARNING, SETT_CHECK_COST};
+    char text[160];
+    sett__sink line = {.buf = text, .cap = sizeof text};
+    uint64_t n[SETT__COUNT(levels)] = {0}, all = 0;
+    pthread_mutex_lock(&lock);
+    for (const sett__kept *k = first; k; k = k->next)
+        if (!k->stale && !k->reason)
+            n[k->is.level]++, all++;
+    const bool fresh = all != said && all;
+    said = all;
+    pthread_mutex_unlock(&lock);
+    if (!fresh || to->fn)
+        return;
+    for (size_t i = 0; i < SETT__COUNT(order); i++)
+        if (n[order[i]])
+            sett__putf(&line, "%s%llu %s%s", line.len ? ", " : "sett: ", (unsigned long long)n[order[i]], levels[order[i]], n[order[i]] > 1 ? "s" : "");
+    sett__put(&line, " (docs/checking.md#KIND has a section for each kind)");
+    sett__say_whole(to->log, SETT_LOG_INFO, "check", text);
 }
 
 bool sett__finding_tell(const sett__listener *to, const sett_finding *f)
@@ -230,7 +292,8 @@ bool sett__finding_tell(const sett__listener *to, const sett_finding *f)
         plain.site[i].function = function[i];
     }
     const char *reason = sett__suppressed(f);
-    if (sett__finding_add(&plain, reason, to->told) && !reason)
+    const bool later = to->later && !to->fn && !reason && f->level != SETT_CHECK_ERROR;
+    if (keep(&plain, reason, to->told, later) && !reason && !later)
         say(to, &plain);
     return !reason;
 }

@@ -23,10 +23,14 @@ typedef struct sett__listener {
     sett_finding_fn fn;      /* NULL: the log, or stderr where nobody listens to it */
     void *user;
     struct sett__logger *log; /* may be NULL */
+    bool later;               /* of a compile: the log gets warnings and costs when the next checked launch has ended, or the engine closes */
     sett__told *told;         /* what fn got: it gets what others were told too. NULL: it gets what is new to the process */
 } sett__listener;
 /* Adds a finding, unless its level is not looked for or the source suppresses it, and tells a new one. True: it counts. */
 bool sett__finding_tell(const sett__listener *, const sett_finding *);
+bool sett__finding_at(sett_check_kind, const sett_check_site *); /* is there one of this kind, whose first site it is? */
+void sett__findings_say_rest(const sett__listener *); /* those that were to come later */
+void sett__findings_sum(const sett__listener *); /* a line that counts this process's findings, if there are new ones */
 
 /* ---- suppress.c: findings that the source, or $SETT_CHECK_SUPPRESS, says are known ----------------------------------- */
 /* A kernel is launched whose sites have this function; others than those in a sett_race_ok are none of it. */

@@ -311,6 +311,7 @@ static void write_or_say(const sett__listener *to, bool again)
 
 void sett__findings_told(const sett__listener *to)
 {
+    sett__findings_say_rest(to);
     write_or_say(to, false);
 }
 
@@ -318,5 +319,8 @@ void sett__findings_close(const sett__listener *to)
 {
     if (to->checks > SETT_CHECKS_OFF)
         sett__suppress_unneeded(to);
+    sett__findings_say_rest(to);
     write_or_say(to, true);
+    if (!sett__environment_text("SETT_CHECK_JSON")) /* who asks for the file counts by it */
+        sett__findings_sum(to);
 }

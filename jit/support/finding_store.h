@@ -8,6 +8,7 @@ typedef struct sett__kept {
     sett_finding is;
     const char *reason; /* it is suppressed; NULL: it is not */
     bool stale;         /* a graver one of its kind and lines came, which has its count */
+    bool unsaid;        /* of a compile: it is said behind the findings of a launch */
     struct sett__kept *next, *beside; /* in the order in which they came; of the same hash */
     char strings[];
 } sett__kept;

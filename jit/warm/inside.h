@@ -2,6 +2,7 @@
 /* What the files of warm/ share.
  *
  *     manifest.c  the text: blocks of families and tapes, and the values of their parameters
+ *     model.c     names of a model, and lines in which they stand
  *     points.c    what a combination of values is: its kernel, or its kernels
  *     keys.c      every kernel of it with its key, each once; which shard makes it
  *     process.c   one process: started, heard, ended
@@ -32,6 +33,7 @@ typedef struct sett__warm_block {
     size_t tape_len;
     char path[PATH_MAX], symbol[64], name[129]; /* symbol: of a family, for errors */
     char *targets; /* NULL: the call's */
+    char *model;   /* the file of the model that has it, and the manifest's line that names that; NULL: it stands in the manifest */
     int line, opt_level;
     bool line_info, own_name; /* own_name: .name is the family's */
     int n_axes;
@@ -51,6 +53,22 @@ sett_status sett__manifest_parse(
 /* One of a list, *n bytes of *text: without the blanks around it, which are dropped. False: no target that is cached. */
 bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARGET]);
 void sett__manifest_free(sett__manifest *);
+
+/* ---- model.c ------------------------------------------------------------------------ */
+enum { SETT__MODEL_NAMES = 64, SETT__MODEL_WHY = 600 };
+typedef struct sett__model_name {
+    char name[32], value[200];
+    int given, offered; /* by the manifest; by a file: its number, from 1 on */
+} sett__model_name;
+typedef struct sett__model {
+    int n, files;
+    sett__model_name at[SETT__MODEL_NAMES];
+} sett__model;
+/* Who says a name first has it: the manifest (file 0), then the model's file, then what that includes. False: why says what is wrong. */
+bool sett__model_set(sett__model *, const char *name, const char *value, int file, char why[SETT__MODEL_WHY]);
+bool sett__model_offers(const sett__model *, char why[SETT__MODEL_WHY]); /* is all that was given a name of the file? */
+bool sett__model_fill(sett__model *, const char *line, char *out, size_t size, char why[SETT__MODEL_WHY]); /* puts values for $NAME and $(NUMBER) */
+bool sett__model_when(sett__model *, const char *text, bool *yes, char why[SETT__MODEL_WHY]);
 /* ---- points.c ----------------------------------------------------------------------- */
 /* What a point is called. */
 void sett__manifest_point(const sett__warm_block *, size_t point, char text[SETT__WARM_TEXT]);

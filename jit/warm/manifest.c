@@ -18,6 +18,10 @@ typedef struct reader {
     sett__warm_source *source;
     int line;
     sett_error *err;
+    sett__model *model;   /* NULL: the text is a manifest's own */
+    const char *targets;  /* of the model; NULL: the call's */
+    int depth, file;      /* of the model's files */
+    bool begun, skips;    /* of a model: a block has; the last one is left out */
 } reader;
 
 SETT_PRINTF(3, 4) static sett_status refuse(const reader *r, sett_status s, const char *format, ...)
@@ -178,7 +182,7 @@ bool sett__warm_target(const char **text, size_t *n, char target[SETT__WARM_TARG
     return *n < SETT__WARM_TARGET && sett__target_parse(target, &sm, &suffix) && sett__target_isa(target, 0);
 }
 
-static sett_status set_targets(reader *r, sett__warm_block *b, const char *list)
+static sett_status check_targets(const reader *r, const char *list)
 {
     char target[SETT__WARM_TARGET], why[SETT__TARGET_FAULT];
     for (const char *at = list; at;) {
@@ -188,6 +192,14 @@ static sett_status set_targets(reader *r, sett__warm_block *b, const char *list)
             return refuse(r, SETT_E_ARGUMENT, "%s", sett__target_fault(text, n, false, why, sizeof why));
         at = at[all] ? at + all + 1 : NULL;
     }
+    return SETT_OK;
+}
+
+static sett_status set_targets(const reader *r, sett__warm_block *b, const char *list)
+{
+    const sett_status s = check_targets(r, list);
+    if (s)
+        return s;
     free(b->targets);
     b->targets = strdup(list);
     return b->targets ? SETT_OK : refuse(r, SETT_E_MEMORY, "no memory for targets");
@@ -246,6 +258,8 @@ static sett_status set_values(reader *r, char *text)
             (int)strcspn(text, " \t"), text);
     if (!b)
         return refuse(r, SETT_E_PARSE, "%s: no family or tape is named before it", text);
+    if (b->model && !r->model)
+        return refuse(r, SETT_E_PARSE, "%.*s: a model's line says all of it, and no family or tape is named behind it", (int)strcspn(text, " \t="), text);
     *eq = 0;
     char *name = trim(text), *values = trim(eq + 1);
     if (*name == '.')
@@ -415,6 +429,15 @@ static sett_status open_source(sett__warm_block *b, const char *symbol, sett_err
     return b->family ? SETT_OK : sett__error(err, SETT_E_IO, "%s has no symbol %s", b->path, symbol);
 }
 
+static void free_block(sett__warm_block *b)
+{
+    for (int k = 0; k < b->n_axes; k++)
+        free(b->axis[k].value);
+    free(b->tape);
+    free(b->targets);
+    free(b->model);
+}
+
 static sett_status begin_block(reader *r, char *text, bool family)
 {
     sett__warm_block *more = realloc(r->m->block, (size_t)(r->m->n + 1) * sizeof *more);
@@ -425,6 +448,7 @@ static sett_status begin_block(reader *r, char *text, bool family)
     sett__warm_block *b = &more[r->m->n];
     sett_status s;
     *b = (sett__warm_block){.line = r->line};
+    r->begun = true, r->skips = false;
     if (r->m->n == BLOCKS_MAX)
         return refuse(r, SETT_E_LIMIT, "more than %d blocks", BLOCKS_MAX);
     r->m->n++;
@@ -439,24 +463,174 @@ static sett_status begin_block(reader *r, char *text, bool family)
         s = family && r->source == open_source && access(b->path, F_OK) ? not_there(r, object, at) : SETT_OK;
     }
     free(at);
-    return s ? s : open_block(r, b, symbol);
+    s = s ? s : open_block(r, b, symbol);
+    if (!s && r->model && (!(b->model = strdup(r->path)) || (r->targets && !(b->targets = strdup(r->targets)))))
+        s = refuse(r, SETT_E_MEMORY, "no memory for a block");
+    return s;
 }
 
+/* ---- models ----------------------------------------------------------------------------------- */
+static sett_status read_text(reader *, char *);
+
+static sett_status read_model_file(reader *r, const char *path)
+{
+    enum { DEEPEST = 8 };
+    char *text = NULL;
+    size_t len;
+    reader in = *r;
+    in.path = path, in.line = 0, in.depth++, in.file = ++r->model->files;
+    if (r->depth == DEEPEST)
+        return refuse(r, SETT_E_LIMIT, "%s: files that include each other are at most %d", path, DEEPEST);
+    sett_status s = read_file(path, &text, &len, r->err);
+    if (!s)
+        s = strlen(text) < len ? refuse(&in, SETT_E_PARSE, "this is no text") : read_text(&in, text);
+    free(text);
+    r->begun = in.begun;
+    return s;
+}
+
+static sett_status include(reader *r, char *name)
+{
+    char path[PATH_MAX];
+    return !*name || !place(r, name, path) ? refuse(r, SETT_E_PARSE, "include is followed by a file") : read_model_file(r, path);
+}
+
+/* A file's own name has a slash, or ends so; else it is a model of this library, or one in the manifest's folder. */
+static bool find_model(const reader *r, const char *name, places *to)
+{
+    static const char *const installed[] = {"models/", "../share/sett/models/", "../../share/sett/models/"};
+    char file[PATH_MAX];
+    const size_t len = strlen(name);
+    const bool whole = len > 6 && !strcmp(name + len - 6, ".model");
+    if (snprintf(file, sizeof file, "%s%s", name, whole ? "" : ".model") >= (int)sizeof file || !place(r, file, to->at[0]))
+        return false;
+    to->n = 1;
+    for (int i = 0; i < PLACES - 1 && !whole && !strchr(name, '/'); i++) {
+        snprintf(file, sizeof file, "%s%s.model", installed[i], name);
+        to->n += sett__beside(file, to->at[to->n], PATH_MAX);
+    }
+    return true;
+}
+
+/* NAME=VALUE,... without blanks, of the model or `targets`. */
+static sett_status take_given(const reader *r, reader *in, char *word)
+{
+    char why[SETT__MODEL_WHY], *eq = strchr(word, '=');
+    if (!eq)
+        return refuse(r, SETT_E_PARSE, "%s: behind a model's name come NAME=VALUE,... without blanks", word);
+    *eq = 0;
+    if (!strcmp(word, "targets")) {
+        in->targets = eq + 1;
+        return check_targets(r, in->targets);
+    }
+    return sett__model_set(in->model, word, eq + 1, 0, why) ? SETT_OK : refuse(r, SETT_E_PARSE, "%s", why);
+}
+
+static sett_status read_model(reader *r, char *text)
+{
+    char why[SETT__MODEL_WHY], *save = NULL, *name = strtok_r(text, " \t", &save);
+    sett__model m = {0};
+    places at = {0};
+    reader in = *r;
+    in.model = &m, in.begun = false;
+    sett_status s = name && !strchr(name, '=') ? SETT_OK : refuse(r, SETT_E_PARSE, "model NAME NAME=VALUE,...: the model's name is missing");
+    for (char *word; !s && (word = strtok_r(NULL, " \t", &save));)
+        s = take_given(r, &in, word);
+    if (!s && !find_model(r, name, &at))
+        s = refuse(r, SETT_E_PARSE, "%.60s...: the path is too long", name);
+    if (!s && access(first_there(&at), F_OK))
+        s = not_there(r, name, &at);
+    if (s)
+        return s;
+    s = read_model_file(&in, first_there(&at));
+    if (!s)
+        return sett__model_offers(&m, why) ? SETT_OK : refuse(r, SETT_E_PARSE, "model %s: %s", name, why);
+    const size_t n = r->err ? strlen(r->err->text) : 0;
+    if (n)
+        snprintf(r->err->text + n, sizeof r->err->text - n, " (model %s, %s:%d)", name, r->path, r->line);
+    return s;
+}
+
+/* Leaves the block out that was begun last, unless it holds. */
+static sett_status when(reader *r, const char *text)
+{
+    char why[SETT__MODEL_WHY];
+    bool yes;
+    if (!r->begun || (!r->skips && r->m->block[r->m->n - 1].n_axes))
+        return refuse(r, SETT_E_PARSE, "when follows the line that begins a block");
+    if (!sett__model_when(r->model, text, &yes, why))
+        return refuse(r, SETT_E_PARSE, "%s", why);
+    if (!yes && !r->skips)
+        free_block(&r->m->block[--r->m->n]);
+    r->skips |= !yes;
+    return SETT_OK;
+}
+
+static bool is_word(const char *text, size_t n, const char *word)
+{
+    return strlen(word) == n && !memcmp(text, word, n) && text[n + strspn(text + n, " \t")] != '=';
+}
+
+static sett_status define(reader *r, char *text)
+{
+    char why[SETT__MODEL_WHY], *eq = strchr(text, '=');
+    if (!eq)
+        return refuse(r, SETT_E_PARSE, "%.*s is unknown: a model begins with NAME = VALUE, or include FILE", (int)strcspn(text, " \t"), text);
+    *eq = 0;
+    return sett__model_set(r->model, trim(text), trim(eq + 1), r->file, why) ? SETT_OK : refuse(r, SETT_E_PARSE, "%s", why);
+}
+
+static sett_status read_model_line(reader *r, const char *line)
+{
+    char text[1024], why[SETT__MODEL_WHY];
+    if (!sett__model_fill(r->model, line, text, sizeof text, why))
+        return refuse(r, SETT_E_PARSE, "%s", why);
+    const size_t word = strcspn(text, " \t");
+    char *rest = text + word + strspn(text + word, " \t");
+    const bool family = is_word(text, word, "family");
+    if (family || is_word(text, word, "tape"))
+        return begin_block(r, rest, family);
+    if (is_word(text, word, "include"))
+        return include(r, rest);
+    if (is_word(text, word, "when"))
+        return when(r, rest);
+    return !r->begun ? define(r, text) : r->skips ? SETT_OK : set_values(r, text);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------ */
 static sett_status read_line(reader *r, char *text)
 {
     text[strcspn(text, "#")] = 0;
     text = trim(text);
-    size_t word = strcspn(text, " \t");
-    bool family = word == 6 && !strncmp(text, "family", 6), tape = word == 4 && !strncmp(text, "tape", 4);
+    const size_t word = strcspn(text, " \t");
+    const bool family = is_word(text, word, "family");
     if (!*text)
         return SETT_OK;
-    return (family || tape) && text[word + strspn(text + word, " \t")] != '=' ? begin_block(r, text + word, family)
-                                                                              : set_values(r, text);
+    if (r->model)
+        return read_model_line(r, text);
+    if (is_word(text, word, "model"))
+        return read_model(r, text + word);
+    return family || is_word(text, word, "tape") ? begin_block(r, text + word, family) : set_values(r, text);
+}
+
+static sett_status read_text(reader *r, char *text)
+{
+    sett_status s = SETT_OK;
+    for (char *at = text; *at && !s;) {
+        char *end = at + strcspn(at, "\n");
+        const bool more = *end;
+        *end = 0;
+        r->line++;
+        s = read_line(r, at);
+        at = end + more;
+    }
+    return s;
 }
 
 /* Every parameter has a value or a default, and the points can be counted. */
-static sett_status check_block(reader *r, sett__warm_block *b)
+static sett_status check_block(reader *r, const char *path, sett__warm_block *b)
 {
+    r->path = b->model ? b->model : path;
     r->line = b->line;
     b->points = 1;
     for (int i = 0; i < b->n_axes; i++)
@@ -475,19 +649,12 @@ static sett_status check_block(reader *r, sett__warm_block *b)
 sett_status sett__manifest_parse(
     sett__manifest *m, const char *path, char *text, size_t len, sett__warm_source *source, sett_error *err)
 {
-    reader r = {m, path, source, 0, err};
+    reader r = {.m = m, .path = path, .source = source, .err = err};
     sett_status s = strlen(text) < len ? sett__error(err, SETT_E_PARSE, "%s is no text", path) : SETT_OK;
     *m = (sett__manifest){0};
-    for (char *at = text; *at && !s;) {
-        char *end = at + strcspn(at, "\n");
-        bool more = *end;
-        *end = 0;
-        r.line++;
-        s = read_line(&r, at);
-        at = end + more;
-    }
+    s = s ? s : read_text(&r, text);
     for (int i = 0; i < m->n && !s; i++)
-        s = check_block(&r, &m->block[i]);
+        s = check_block(&r, path, &m->block[i]);
     if (!s && !m->n)
         s = sett__error(err, SETT_E_PARSE, "%s names no family and no tape", path);
     if (s)
@@ -509,13 +676,8 @@ sett_status sett__manifest_read(sett__manifest *m, const char *path, sett_error 
 
 void sett__manifest_free(sett__manifest *m)
 {
-    for (int i = 0; i < m->n; i++) {
-        sett__warm_block *b = &m->block[i];
-        for (int k = 0; k < b->n_axes; k++)
-            free(b->axis[k].value);
-        free(b->tape);
-        free(b->targets);
-    }
+    for (int i = 0; i < m->n; i++)
+        free_block(&m->block[i]);
     free(m->block);
     *m = (sett__manifest){0};
 }

@@ -74,7 +74,7 @@ def run(name, options, arguments):
 def enough():
     """Ends when the checker has found something: mutate.py asks for no more."""
     found = os.environ.get("SETT_CHECK_JSON", "")
-    if os.path.exists(found) and os.path.getsize(found) > len('{"findings":[]}\n'):
+    if os.environ.get("SETT_CHECK") == "errors" and os.path.exists(found) and os.path.getsize(found) > len('{"findings":[]}\n'):
         sys.exit(1)
 
 
@@ -237,6 +237,8 @@ def attention(kind):
     module = bench("attention_random")
     family, old = (kind[: -len("_mma")], 80) if kind.endswith("_mma") else (kind, 0)
     numbers = [i for i, (f, o) in enumerate(module.KINDS) if f == family and o.get("arch", 0) == old]
+    pairs = [i for i in numbers if {"page", "group"} <= set(module.KINDS[i][1]) and module.KINDS[i][1]["dtype"] == "bf16"]
+
     def change(one):
         """Requests of which one is long and one has no keys: several tiles of keys, and of queries, all by one block."""
         o = one.options
@@ -244,7 +246,14 @@ def attention(kind):
         rows = [150, 20, 20] if o.get("ragged") else [150 if one.family == "attention" else 3] * len(keys)
         return one._replace(options={**o, "blocks": 1}, heads=one.heads // one.shared, shared=1, rows=rows, keys=keys, prefix=[40, 0, 7][: len(keys)])
 
+    def two_heads(one):
+        """Of K and V, and requests of few rows: a warp group takes a head each."""
+        group = one.options["group"]
+        return one._replace(options={**one.options, "blocks": 1, "rows": 128}, heads=2 * group, shared=2, rows=[30, 3, 5] if one.options.get("ragged") else [4] * 3, keys=[130, 700, 333], prefix=[40, 0, 7])
+
     drawn(module, numbers[:: max(1, len(numbers) // 14)], change)
+    if kind == "attention":
+        drawn(module, [i for i in pairs if module.KINDS[i][1]["d"] == 128][:2], two_heads)
 
 
 def by_rows(_):

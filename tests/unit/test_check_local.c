@@ -355,7 +355,7 @@ START_TEST(test_costs)
     ck_assert_int_eq(found[0].level, SETT_CHECK_COST);
     ck_assert_int_eq(found[0].line[0], line);
     char want[200];
-    snprintf(want, sizeof want, " need: %lld, ideal %lld, in %lld requests\n  worst  %d of %d in a request", c->taken * requests, c->ideal * requests, requests, c->taken, c->ideal);
+    snprintf(want, sizeof want, " need: %lld, ideal %lld, in %lld requests\n  worst  a request takes %d where %d would do", c->taken * requests, c->ideal * requests, requests, c->taken, c->ideal);
     ck_assert_msg(strstr(found[0].text, want) != NULL, "%s:%s is not in %s", c->name, want, found[0].text);
 }
 END_TEST

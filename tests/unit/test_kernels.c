@@ -598,7 +598,7 @@ START_TEST(needs)
     ck_assert_int_eq(sett_kernels_workspace(nothing, &none, NULL, &bytes, &err), SETT_E_ARGUMENT);
     const sett_family *f;
     for (int i = 0; (f = sett_kernels_family(i)) != NULL; i++) {
-        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention_mla, ampere = f->body == sett_gemm_mma || f->body == sett_gemm_mixed || f->body == sett_attention || f->body == sett_attention_decode;
+        const bool hopper = f->body == sett_gemm_wgmma || f->body == sett_attention_mla, ampere = f->body == sett_gemm_mma || f->body == sett_gemm_mixed || f->body == sett_attention || f->body == sett_attention_decode || f->body == sett_moe_topk;
         const char *least = sett_kernels_least_target(f->body);
         const char *want = hopper ? "sm_90a" : ampere ? "sm_80" : NULL;
         ck_assert_msg(want ? least && !strcmp(least, want) : !least, "%s", f->name);
@@ -624,7 +624,7 @@ START_TEST(families)
         const int missing = (int)(f->user_size / sizeof(int)) - __builtin_popcountll(words);
         ck_assert_msg(missing == 0 || missing == 1, "%s has %d members that are no parameters", f->name, missing); /* .reserved */
     }
-    ck_assert_int_eq(n, 20);
+    ck_assert_int_eq(n, 29);
     ck_assert_ptr_null(sett_kernels_family(-1));
 }
 END_TEST

@@ -304,7 +304,7 @@ static void counts_differ(sett_build *b)
 static const struct { void (*body)(sett_build *); const char *why; } faults[] = {
     {many_release, "nobody has waited for phase"}, {three_release_for_one, "more arrive than its count of 1, from "},
     {warp_releases_for_a_thread, "more arrive than its count of 1, from "}, {few_release, "of 4 arrivals missing"}, {many_commit, "nobody has waited for phase"},
-    {bytes_too_few, "bytes more than were announced"}, {bytes_too_many, "256 bytes missing"}, {four_warps_elect, "1 arrival at an mbarrier whose phase"},
+    {bytes_too_few, "bytes more than were announced"}, {bytes_too_many, "256 bytes missing"}, {four_warps_elect, "1 arrival too many: phase"},
     {elect_of_a_thread, "sett_elect_one"}, {not_initialised, "was not initialised"}, {initialised_by_all, "there is an mbarrier at byte"},
     {wait_for_ever, "2 of 2 arrivals missing"}, {peer_is_gone, "ended"}, {half_a_warp_group, "setmaxnreg"}, {counts_differ, "barrier"},
 };

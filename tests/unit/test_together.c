@@ -93,7 +93,7 @@ static const struct {
     {"if %9 {\n  mbarrier.init %3[0] %16\n}", "mbarrier.init: a count of 0 is not 1 to 1048575"},
     {INIT("%6") "barrier\nmbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] count %6 pred %9",
         "2 arrivals at an mbarrier whose phase 0 waits for 1 of 2"},
-    {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] pred %9", "1 arrival at an mbarrier whose phase 0 waits for 0 of 1"},
+    {INIT("%5") "mbarrier.expect_tx %3[0] %7 pred %9 arrive\nmbarrier.arrive %3[0] pred %9", "1 arrival too many: phase 0 of the mbarrier has all that it counts, 1 from"},
     {INIT("%5") "%30 = const i32 1048575\nmbarrier.expect_tx %3[0] %30 pred %9\nmbarrier.expect_tx %3[0] %7 pred %9",
         "phase 0 of the mbarrier waits for 1048591 bytes, and at most 1048575 are counted"},
     {INIT("%5") "%30 = add i32 %6, %4\n%31 = mbarrier.test_wait i1 %3[0] %30", "mbarrier.test_wait: a parity is 0 or 1, not 2"},

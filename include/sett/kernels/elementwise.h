@@ -65,6 +65,27 @@ typedef struct sett_vector_reduce_options {
 SETT_API void sett_vector_reduce(sett_build *, const void *options);
 SETT_API extern const sett_family sett_vector_reduce_family;
 
+/* Y[m][n] = the sum of X[m][0] to X[m][n], with .exclusive to X[m][n - 1]. Sums are Float32, of i32 Int32,
+ * modulo 2^32, and are added in an order that .tuning and N decide, so that they are the same on every run.
+ * Arguments: X (M,N), Y (M,N); with .split, for few long rows, part (M .tuning.blocks) of Uint64 and done (M)
+ * of Uint32, which are 0 before the first launch and after each: a row has several blocks then, which wait
+ * for those before them.
+ * dtype: f16, bf16, f32, i32. */
+typedef struct sett_cumsum_tuning {
+    int threads; /* of a block: a multiple of 32 */
+    int blocks;  /* of a row, with .split: at most threads */
+} sett_cumsum_tuning;
+typedef struct sett_cumsum_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    int exclusive;
+    int split;
+    sett_cumsum_tuning tuning;
+} sett_cumsum_options;
+SETT_API void sett_cumsum(sett_build *, const void *options);
+SETT_API extern const sett_family sett_cumsum_family;
+
 /* Y = X transposed. Arguments: X (M,N), Y (N,M); with .batched X (B,M,N), Y (B,N,M). M is up to 65535 x
  * .tuning.tile, B up to 65535.
  * dtype: any of 1, 2, 4 or 8 bytes. */

@@ -26,6 +26,22 @@ typedef struct sett_embedding_grad_options {
 SETT_API void sett_embedding_grad(sett_build *, const void *options);
 SETT_API extern const sett_family sett_embedding_grad_family;
 
+/* Y[i] = W[id[i]]; zeros where id[i] is not 0 to V - 1. Arguments: id (N) of Int32, W (V,cols), Y (N,cols).
+ * It gathers rows of any kind: of a mixture of experts, by TOKEN of sett_moe_permute, too.
+ * dtype: any of 8, 16 or 32 bits, which are copied. */
+typedef struct sett_embedding_tuning {
+    int threads; /* of a block, which has a row: a multiple of 32 */
+} sett_embedding_tuning;
+typedef struct sett_embedding_options {
+    size_t size;
+    sett_dtype dtype;
+    int no_pdl;
+    int cols; /* at most 256 KiB; of 8 bits a multiple of 16 */
+    sett_embedding_tuning tuning;
+} sett_embedding_options;
+SETT_API void sett_embedding(sett_build *, const void *options);
+SETT_API extern const sett_family sett_embedding_family;
+
 #ifdef __cplusplus
 }
 #endif

@@ -226,7 +226,7 @@ bool sett__events_left(sett__core *c, const sett__cta *b)
         bool full = writes && e->waited && b->mbar[e->mbar].tx <= 0;
         const uint32_t expects = full ? b->mbar[e->mbar].expects : 0;
         bool on = sett__object(c, e->warp, e->lane, e->op, full ? SETT_CHECK_BARRIER_COUNT : SETT_CHECK_LIFETIME,
-            "%s ended before this had %s its shared memory: nothing waited for it%s%s%s", block, reads ? "read" : "written",
+            "%s ended before this had %s its shared memory: nothing waited for it%s%s%s\n  fix    a wait for it, by its mbarrier or its group, before the block ends", block, reads ? "read" : "written",
             full ? ", and its mbarrier expects no more bytes" : "", expects ? " than were announced at " : "",
             expects ? sett__where_noted(c, expects - 1, where, sizeof where) : "");
         sett__cta_turn_to(c, was);

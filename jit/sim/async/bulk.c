@@ -9,15 +9,15 @@ enum { ALIGN = 16, MOST = 1 << 20 };
 /* ---- where loads land --------------------------------------------------------------------------------- */
 static bool land_at(sett__core *c, const sett__warp *w, const sett__insn *i, int lane, sett__cta *b, uint32_t offset, uint32_t mbar, sett__landing *to)
 {
-    if (b->left && !sett__object(c, w, lane, i->op, SETT_CHECK_LIFETIME, "%s: block %u of the cluster has ended, and its memory is gone", sett__form_text(c, i), b->rank))
+    if (b->left && !sett__object(c, w, lane, i->op, SETT_CHECK_LIFETIME, "%s: block %u of the cluster has ended, and its memory is gone\n  fix    sett_cluster_sync(b) by all threads of the cluster behind the last access to a peer", sett__form_text(c, i), b->rank))
         return false;
     if (!b->mbar[mbar].count)
         return sett__fault(c, w, lane, i->op, SETT_CHECK_INIT, "%s: the mbarrier at byte %u of block %u was not initialised", sett__form_text(c, i),
             c->program->mbar_at + 8 * mbar, b->rank);
-    char where[96];
+    char where[96], init[96];
     if (b->mbar[mbar].made == b->cluster->fences &&
-        !sett__object(c, w, lane, i->op, SETT_CHECK_INIT, "%s: no fence.mbarrier_init came since the mbarrier at byte %u was made at %s: the copy may not see it", sett__form_text(c, i),
-            c->program->mbar_at + 8 * mbar, sett__where_noted(c, b->mbar[mbar].op, where, sizeof where)))
+        !sett__object(c, w, lane, i->op, SETT_CHECK_INIT, "%s: no fence.mbarrier_init came since the mbarrier at byte %u was made at %s: the copy may not see it\n  fix    sett_fence_mbarrier_init(b) by the thread of %s, behind it and before the barrier that the others wait at", sett__form_text(c, i),
+            c->program->mbar_at + 8 * mbar, sett__where_noted(c, b->mbar[mbar].op, where, sizeof where), sett__where(c->program, b->mbar[mbar].op, init, sizeof init)))
         return false;
     to->offset = offset;
     to->to[to->n] = b;

@@ -56,8 +56,8 @@ static bool check_turns(sett__core *c, const sett__warp *w, int lane, uint32_t o
     char where[96];
     if (!m->phase || m->seen == m->phase || m->came == m->before)
         return true;
-    return sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s, or some arrive twice, or before their turn",
-        m->phase, m->phase - 1, m->count, sett__where_noted(c, m->op, where, sizeof where));
+    return sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "phase %u of the mbarrier ends, and nobody has waited for phase %u, in which other threads arrived: more arrive than its count of %u, from %s, or some arrive twice, or before their turn"
+        "\n  fix    a count of all threads that arrive for one phase, at %s; or one thread of them that arrives", m->phase, m->phase - 1, m->count, sett__where_noted(c, m->op, where, sizeof where), where);
 }
 
 static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m)
@@ -79,6 +79,7 @@ static bool settle(sett__core *c, const sett__warp *w, int lane, uint32_t op, se
     m->known = c->cta->cluster->touches;
     m->before = m->came;
     m->came = 0;
+    m->waited = 0;
     return true;
 }
 
@@ -89,12 +90,33 @@ static uint64_t bit_of(const sett__core *c, const sett__warp *w, int lane)
     return UINT64_C(1) << (w->index + (uint32_t)lane + PEER * c->cta->rank) % BITS;
 }
 
-bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, uint32_t arrivals)
+/* Of a wait that asked for a phase that had passed: who waits goes on too early. */
+void sett__put_again(const sett__core *c, const sett__mbarrier *m, const char *before, sett__sink *to)
 {
     char where[96];
+    if (m->again)
+        sett__putf(to, "%s%s at %s went through twice for one phase, by the same warp: its parity is not that of the phase that comes", before,
+            sett__ops[c->program->given->op[m->again - 1].code].text, sett__where_noted(c, m->again - 1, where, sizeof where));
+}
+
+static bool too_many(sett__core *c, const sett__warp *w, int lane, uint32_t op, const sett__mbarrier *m, uint32_t arrivals)
+{
+    char words[500], where[96];
+    sett__sink to = {.buf = words, .cap = sizeof words};
+    sett__putf(&to, "%u arrival%s ", arrivals, arrivals == 1 ? "" : "s");
+    if (m->pending)
+        sett__putf(&to, "at an mbarrier whose phase %u waits for %u of %u, its count from %s", m->phase, m->pending, m->count, sett__where_noted(c, m->op, where, sizeof where));
+    else
+        sett__putf(&to, "too many: phase %u of the mbarrier has all that it counts, %u from %s, and waits for %d bytes", m->phase, m->count,
+            sett__where_noted(c, m->op, where, sizeof where), m->tx);
+    sett__put_again(c, m, "\n  path   ", &to);
+    return sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "%s", words);
+}
+
+bool sett__mbarrier_come(sett__core *c, const sett__warp *w, int lane, uint32_t op, sett__mbarrier *m, uint32_t arrivals)
+{
     if (arrivals > m->pending) {
-        if (!sett__object(c, w, lane, op, SETT_CHECK_BARRIER_COUNT, "%u arrival%s at an mbarrier whose phase %u waits for %u of %u, its count from %s", arrivals,
-                arrivals == 1 ? "" : "s", m->phase, m->pending, m->count, sett__where_noted(c, m->op, where, sizeof where)))
+        if (!too_many(c, w, lane, op, m, arrivals))
             return false;
         arrivals = m->pending;
     }
@@ -193,15 +215,20 @@ bool sett__mbarrier_arrive(sett__core *c, sett__warp *w, const sett__insn *i)
     return true;
 }
 
-static bool tell_waited(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t lanes, const sett__mbarrier *m)
+static bool tell_waited(sett__core *c, const sett__warp *w, const sett__insn *i, uint32_t lanes, sett__mbarrier *m)
 {
+    const uint32_t bit = 1u << w->index % WARP;
+    if (lanes == w->live) {
+        m->again = m->waited & bit ? i->op + 1 : m->again;
+        m->waited |= bit;
+    }
     return tell(c, SETT__MBAR_WAITED, w, lanes, i->op, m, (int64_t)m->phase - 1);
 }
 
 /* Lanes whose phase has ended; *first: the mbarrier of the first other one. */
 static bool ask(sett__core *c, sett__warp *w, const sett__insn *i, uint32_t *yes, uint32_t *first)
 {
-    const sett__mbarrier *last = NULL;
+    sett__mbarrier *last = NULL;
     uint32_t lanes = 0; /* that found the phase of the last one ended */
     *yes = 0;
     for (int l = WARP; l-- > 0;) {

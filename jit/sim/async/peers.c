@@ -31,7 +31,7 @@ bool sett__peers_left(sett__core *c, const sett__cta *b)
     sett__cta *was = c->cta;
     sett__cta_turn_to(c, t->by);
     bool on = sett__object(c, t->warp, t->lane, t->op, SETT_CHECK_LIFETIME, "%s: block %u of the cluster ended, and had not waited for this access to its shared memory: "
-        "cluster.arrive and cluster.wait at the end of the kernel keep it", sett__ops[c->program->given->op[t->op].code].text, b->rank);
+        "cluster.arrive and cluster.wait at the end of the kernel keep it\n  fix    sett_cluster_sync(b) by all threads of the cluster behind this", sett__ops[c->program->given->op[t->op].code].text, b->rank);
     sett__cta_turn_to(c, was);
     return on;
 }

@@ -78,6 +78,7 @@ bool sett__spins_for_ever(sett__core *c, uint64_t not_begun)
     else
         snprintf(what + many, sizeof what - (size_t)many, ": all blocks have ended or wait");
     sett__put_graph(c, &text);
+    sett__put(&text, not_begun ? "\n  fix    sett_cooperative(b) beside sett_grid, so that all blocks run at the same time" : "\n  fix    a thread that writes what the loop waits for, and does not wait for this one");
     sett__report(c, &f, "%s%s", what, words);
     sett__fault_as(c, SETT_E_FAULT, w, __builtin_ctz(w->active ? w->active : 1), spun->op, what);
     return true;

@@ -13,6 +13,26 @@ static bool for_product(const sett__core *c, const sett__warp *w)
     return w->wait.what == SETT__FOR_EVENTS && c->program->given->op[sett__wait_op(c, w)].code == SETT__WGWAIT;
 }
 
+/* Who has not come to the block's barrier: "warps 2-3, which have ended". */
+static void add_absent(const sett__core *c, const sett__cta *b, const sett__warp *w, sett__sink *t)
+{
+    char who[40], where[96];
+    const char *between = "";
+    for (uint32_t i = 0, next; i < b->n_warps; i = next) {
+        const sett__warp *x = &b->warp[i];
+        sett__sink words = {.buf = who, .cap = sizeof who};
+        next = sett__put_alike(b, i, &words);
+        if (x->state != SETT__DONE && x->wait.what == SETT__FOR_BARRIER && x->wait.id == w->wait.id)
+            continue;
+        who[strlen(who) - 1] = 0; /* a blank */
+        sett__putf(t, "%s%s, which %s", between, who, x->state == SETT__DONE ? next > i + 1 ? "have ended" : "has ended" : next > i + 1 ? "wait at " : "waits at ");
+        if (x->state != SETT__DONE)
+            sett__put(t, sett__where_noted(c, sett__wait_op(c, x), where, sizeof where));
+        between = ", and ";
+    }
+    sett__put(t, *between ? "" : "the barrier");
+}
+
 static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp *w, sett__sink *t)
 {
     static const char *const for_what[] = {[SETT__FOR_BARRIER] = "the barrier", [SETT__FOR_TURN] = "its turn", [SETT__FOR_MEMORY] = "memory",
@@ -21,8 +41,12 @@ static void add_cause(const sett__core *c, const sett__cta *b, const sett__warp 
         sett__mbarrier_words(c, b, w->wait.id, t);
     else if (for_product(c, w))
         sett__putf(t, "a product that warp %u of its group has not begun", sett__wgmma_missing(b, w, w->wait.id)->index);
+    else if (w->wait.what == SETT__FOR_BARRIER && w->wait.id && c->launch->check)
+        sett__putf(t, "barrier %u: %u of %u threads have come", w->wait.id, b->barrier[w->wait.id].come, b->barrier[w->wait.id].want);
     else if (w->wait.what == SETT__FOR_BARRIER && w->wait.id)
         sett__putf(t, "barrier %u", w->wait.id);
+    else if (w->wait.what == SETT__FOR_BARRIER && c->launch->check)
+        add_absent(c, b, w, t);
     else
         sett__put(t, for_what[w->wait.what]);
 }
@@ -233,6 +257,38 @@ void sett__put_graph(const sett__core *c, sett__sink *t)
         }
 }
 
+static void put_mbarrier_fix(const sett__core *c, const sett__warp *w, const sett__mbarrier *m, bool dead_end, sett__sink *t)
+{
+    char where[96];
+    const bool fresh = m->pending == m->count && !m->tx;
+    if (fresh && !m->phase && !dead_end && !(m->waited >> w->index & 1))
+        sett__put(t, "parity 1, if this is a producer's first wait for a stage that is free: on a fresh mbarrier it goes through at once");
+    else if (fresh && dead_end)
+        sett__putf(t, "as many rounds on both sides: nobody arrives for phase %u", m->phase);
+    else if (fresh)
+        sett__putf(t, "an arrival for phase %u by a thread that does not wait for this one", m->phase);
+    else if (m->pending)
+        sett__putf(t, "as many arrivals as the count of %s says: %u of %u have come for phase %u", sett__where(c->program, m->op, where, sizeof where), m->count - m->pending, m->count, m->phase);
+    else
+        sett__putf(t, "as many bytes as its copies bring to it where they are announced, at %s", m->expects ? sett__where(c->program, m->expects - 1, where, sizeof where) : "no line yet");
+}
+
+static void put_fix(const sett__core *c, const sett__cta *b, const sett__warp *w, bool dead_end, sett__sink *t)
+{
+    static const char *const fix[] = {[SETT__FOR_BARRIER] = "the barrier where all threads of the block come to it, or sett_barrier(b, id, threads) of those that do",
+        [SETT__FOR_CLUSTER] = "an arrival of each thread of the cluster", [SETT__FOR_EVENTS] = "the product by all four warps of the group",
+        [SETT__FOR_REGISTERS] = "sett_setmaxregister_decrease by the warps that give them", [SETT__FOR_MEMORY] = "what it waits for, written by a thread that does not wait for this one"};
+    sett__put(t, "\n  fix    ");
+    if (c->launch->check->any)
+        sett__put(t, "the errors that were told before this one, which it may follow from");
+    else if (for_mbarrier(w))
+        put_mbarrier_fix(c, w, &b->mbar[w->wait.id], dead_end, t);
+    else if (w->wait.what == SETT__FOR_BARRIER && w->wait.id)
+        sett__putf(t, "a count of the threads that come, or the barrier where all %u that it counts come to it", b->barrier[w->wait.id].want);
+    else
+        sett__put(t, w->wait.what < SETT__COUNT(fix) && fix[w->wait.what] ? fix[w->wait.what] : fix[SETT__FOR_MEMORY]);
+}
+
 static void find(sett__core *c, const sett__cta *b, const sett__warp *w)
 {
     char words[3000], cause[300];
@@ -245,6 +301,7 @@ static void find(sett__core *c, const sett__cta *b, const sett__warp *w)
         sett__finding_site(&f, by, sett__role_of(&c->program->given->op[by]));
     add_cause(c, b, w, &why);
     sett__put_graph(c, &text);
+    put_fix(c, b, w, is_dead_end(c, b, w), &text);
     const uint8_t other = w->wait.what == SETT__FOR_REGISTERS ? SETT_CHECK_REGISTERS : for_product(c, w) && is_dead_end(c, b, w) ? SETT_CHECK_DIVERGENCE : SETT_CHECK_DEADLOCK;
     for (int k = other == SETT_CHECK_DEADLOCK; k < 2; k++) { /* what it is a deadlock of has a kind of its own */
         f.kind = k ? SETT_CHECK_DEADLOCK : other;

@@ -525,6 +525,8 @@ bool sett__map_write(sett__core *c, sett__warp *w, const sett__insn *i)
         const uint8_t space = c->program->root[s.root].space;
         const bool is_shared = space == SETT__SHARED || space == SETT__PEERS;
         const sett__effect write = {.warp = w, .lane = l, .how = SETT__WRITE, .op = i->op, .of = is_shared ? s.of : NULL, .at = s.offset, .p = s.p, .bytes = SETT__MAP_BYTES};
+        if (is_shared && s.of->shadow)
+            sett__shadow_put(s.of->shadow, s.offset, SETT__MAP_BYTES, false);
         if (!sett__tell(c, &write))
             return false;
     }

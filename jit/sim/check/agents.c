@@ -46,7 +46,7 @@ static void count_agents(near *n, const sett__program *p)
         has[OF_BULK_READ] |= code == SETT__BULKSTORE || code == SETT__BULKREDUCE || code == SETT__TMASTORE || code == SETT__TMAREDUCE;
         has[OF_WGMMA] |= code == SETT__WGMMA;
         named |= code == SETT__BARARRIVE;
-        if (code == SETT__PROXY)
+        if (code == SETT__PROXY && !sett__fences_before(t, v))
             fences |= 1u << sett__attr(t->arg, &t->op[v], SETT__AT_PROXY_KIND);
     }
     n->fences[0] = fences & (OF_ANY | OF_SHARED);
@@ -258,6 +258,8 @@ bool sett__near_begin(sett__core *c)
     if (!n)
         return false;
     forget(n);
+    n->across = false;
+    n->maps_released = 0;
     n->time = 1; /* of what nobody knows yet; 0 is known to all */
     for (uint32_t i = 0; i < n->warps * n->blocks; i++) {
         walker *x = &n->walker[i];

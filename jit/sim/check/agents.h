@@ -59,7 +59,7 @@ typedef struct walker { /* a warp */
     uint32_t tells, products, products_committed;
     struct { uint32_t top, lanes; } shared[OF_BULK_WRITE + 1]; /* of agents that are lanes of this warp: what these lanes waited for, and others learned of them */
     /* Rings: of what the counts say. */
-    struct { uint32_t time, op, round; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
+    struct { uint32_t time, op, round, lanes; } told[TOLD]; /* when it told others of what it had done, and by which operation: the last times */
     commits cp, bulk;
     uint32_t product[PRODUCTS], group[16]; /* of wgmma: times, the last ones; of each group: products up to its commit */
 } walker;
@@ -122,6 +122,8 @@ typedef struct near {
     int clocks;                  /* CLOCKS or MOST_CLOCKS */
     size_t part;                 /* clocks * stride */
     bool fences[2];              /* has the kernel one of shared memory, of global memory? */
+    uint32_t maps_released;      /* when somebody released maps last */
+    bool across;                 /* somebody had one of global memory behind the wait for launches before */
     uint32_t time, swept;
     int32_t first[ROLES];        /* of a block: of its agents of this role, the first; -1: none */
     uint32_t per_block;          /* agents */
@@ -184,6 +186,15 @@ bool sett__acquire(near *, sett__core *, const sett__warp *, uint32_t lanes, con
 bool sett__acquire_weak(near *, sett__core *, const sett__warp *, uint32_t lanes, const clocks *from, uint32_t op); /* from whom its scope does not include */
 bool sett__lanes_meet(near *, sett__core *, const sett__warp *);
 bool sett__warps_meet(near *, sett__core *, sett__cta *, uint32_t warps, const clocks *from);
+/* One of the async proxy, of global memory or of both. Right behind griddepcontrol.wait it is of what launches before did, and of nothing else. */
+static inline bool sett__fences_global(const sett__tape *t, uint32_t op)
+{
+    return t->op[op].code == SETT__PROXY && (sett__attr(t->arg, &t->op[op], SETT__AT_PROXY_KIND) & ~2u) == 0;
+}
+static inline bool sett__fences_before(const sett__tape *t, uint32_t op)
+{
+    return op && t->op[op - 1].code == SETT__DEPWAIT;
+}
 bool sett__fence_async(near *, sett__core *, const sett__sync *);
 clocks *sett__known_by(near *, sett__core *, const sett__warp *, uint32_t lane); /* what a lane knows now */
 bool sett__clocks_own(near *, clocks **); /* nobody else has it from now on; false: out of memory */

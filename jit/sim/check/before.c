@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "before.h"
 #include "global.h"
+#include "phrase.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ struct sett__before {
     struct sett__before *older;  /* that may still run as well; NULL: none */
     struct sett__before *next_map; /* of launches that wrote maps */
     uint32_t refs;
-    bool overlapped, maps;       /* the next launch may begin before its end; it wrote maps */
+    bool overlapped, maps, fences; /* the next launch may begin before its end; it wrote maps; it has fences between proxies of global memory */
     const void *handle;
     sett__cells *cells;
     sett__tape tape;
@@ -78,6 +79,8 @@ sett__before *sett__before_make(const sett__program *p, const sett__sim_launch *
     }
     b->refs = 1;
     b->overlapped = overlapped, b->maps = maps;
+    for (uint32_t v = 0; v < t->n_op; v++)
+        b->fences |= sett__fences_global(t, v);
     b->cells = cells;
     b->older = early ? hold(l->check->before) : NULL;
     forget_old(b, OVERLAPS);
@@ -223,6 +226,64 @@ static uint32_t wait_of(const sett__tape *t)
     return v;
 }
 
+/* Behind the wait, what a launch before stored through the generic proxy is read through the async one, and neither has a fence. */
+static void tell_fence(const sett__before *b, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes, uint32_t wait)
+{
+    const sett__tape *t = a->c->program->given;
+    const sett__stamp *old = NULL;
+    char words[800], where[160];
+    sett__sink to = {.buf = words, .cap = sizeof words};
+    uintptr_t p = at;
+    if (now->proxy != SETT__ASYNC_PROXY || now->how & SETT__WRITE || a->n->across)
+        return;
+    for (; b && !old; b = old ? b : b->older)
+        old = b->fences ? NULL : sett__cells_used(b->cells, at, bytes, SETT__WRITE | SETT__BY_THREAD, &p);
+    if (!old)
+        return;
+    sett__finding f = {.kind = SETT_CHECK_PROXY_FENCE_SIDE, .level = SETT_CHECK_WARNING};
+    sett__finding_site(&f, now->op, sett__role_of(&t->op[now->op]));
+    sett__finding_site(&f, old->op, sett__role_of(&b->tape.op[old->op]));
+    f.site[1].of = &b->tape;
+    sett__finding_site(&f, wait, SETT_CHECK_ROLE_WAIT);
+    sett__putf(&to, "%s reads ", sett__ops[t->op[now->op].code].text);
+    sett__put_global(a->c, p, &to);
+    sett__putf(&to, " by the async proxy, which %s at %s of a launch before (%s) writes by the generic one, and no fence.proxy.async is in either: griddepcontrol.wait at ",
+        sett__ops[b->tape.op[old->op].code].text, sett__op_where(&b->tape, old->op, where, sizeof where), b->kernel);
+    sett__putf(&to, "%s is between the two, of which PTX does not say that it orders proxies\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) behind this write, or behind the wait", sett__where(a->c->program, wait, where, sizeof where));
+    sett__report(a->c, &f, "%s", words);
+}
+
+/* Some of the block have waited, and the others are not behind them; or nobody has. */
+static void put_wait(const sett__grid_waits *all, const sett__actor *a, const sett__stamp *now, uint32_t wait, sett__sink *to)
+{
+    const sett__core *c = a->c;
+    const sett__grid_wait *w = all->of[a->domain % SETT__WAIT_LISTS];
+    uint32_t role, rank = 0, index = 0;
+    for (; w; w = w->next) {
+        sett__agent_is(a->n, w->agent, &role, &rank, &index);
+        if (w->domain == a->domain && rank == a->rank)
+            break;
+    }
+    if (!w) {
+        sett__put(to, "\n  fix    sett_griddepcontrol_wait before this");
+        sett__put(to, wait < now->op ? ": that of this kernel, at " : ": that of this kernel comes later, at ");
+        sett__put_where(c, wait, to);
+        sett__put(to, wait < now->op ? ", is one that this thread did not come to" : "");
+        return;
+    }
+    sett__putf(to, "\n  path   warp %u ", index);
+    sett__put_lanes(to, w->lanes);
+    sett__put(to, " alone waited, by ");
+    sett__put_code(c, wait, to);
+    sett__put(to, "; nothing orders this behind that\n  fix    ");
+    sett__put_barrier(c, wait, now->op, false, to);
+    sett__put(to, " between ");
+    sett__put_code(c, wait, to);
+    sett__put(to, " and this");
+    sett__put_outside(c, wait, now->op, to);
+    sett__put(to, "; or sett_griddepcontrol_wait by all threads");
+}
+
 void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes)
 {
     const sett__tape *t = a->c->program->given;
@@ -230,8 +291,12 @@ void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, co
     char words[800], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     uintptr_t p;
-    if (wait == t->n_op || sett__grid_behind(waits, a))
+    if (wait == t->n_op)
         return;
+    if (sett__grid_behind(waits, a)) {
+        tell_fence(b, a, now, at, bytes, wait);
+        return;
+    }
     const sett__stamp *old = NULL;
     for (; b && !old; b = old ? b : b->older)
         old = sett__cells_used(b->cells, at, bytes, now->how & SETT__WRITE ? SETT__UPDATE : SETT__WRITE, &p);
@@ -246,6 +311,6 @@ void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, co
     sett__put_global(a->c, p, &to);
     sett__putf(&to, ", which a launch before (%s, %s at %s) %s, and has not waited for it: that launch may still run", b->kernel, sett__ops[b->tape.op[old->op].code].text,
         sett__op_where(&b->tape, old->op, where, sizeof where), old->how & SETT__WRITE ? "writes" : "reads");
-    sett__putf(&to, "\n  fix    sett_griddepcontrol_wait, at %s, before this", sett__where(a->c->program, wait, where, sizeof where));
+    put_wait(waits, a, now, wait, &to);
     sett__report(a->c, &f, "%s", words);
 }

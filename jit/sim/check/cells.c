@@ -433,7 +433,7 @@ static const sett__stamp *used_so(const tile *t, uintptr_t at, uint8_t how)
 {
     for (int which = 0; which < 2; which++)
         for (uint16_t i = entry_at(t, which, at); i; i = stamp_of(t, i)->next)
-            if (stamp_of(t, i)->how & how)
+            if (stamp_of(t, i)->how & how && !(how & SETT__BY_THREAD && stamp_of(t, i)->proxy != SETT__GENERIC_PROXY))
                 return stamp_of(t, i);
     return NULL;
 }

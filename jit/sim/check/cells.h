@@ -7,7 +7,7 @@
 #define SETT_JIT_SIM_CHECK_CELLS_H
 #include "check.h"
 
-enum { SETT__STRONG = 4, SETT__BY_ITSELF = 8, SETT__ALL_LANES = 255 }; /* BY_ITSELF: a copy's */
+enum { SETT__STRONG = 4, SETT__BY_ITSELF = 8, SETT__BY_THREAD = 16, SETT__ALL_LANES = 255 }; /* BY_ITSELF: a copy's */
 typedef struct sett__stamp {
     uint32_t domain;   /* the cluster: its number in the launch + 1; 0: nobody */
     uint32_t epoch;    /* the time of its cluster */
@@ -41,7 +41,7 @@ sett__cells *sett__cells_make(const sett__extent *, uint32_t n); /* of a launch 
 void sett__cells_free(sett__cells *); /* NULL is ignored */
 /* False: out of memory (*full), or the launch is to end. */
 bool sett__cells_touch(sett__cells *, const sett__cells_use *, const sett__stamp *now, uintptr_t at, uint64_t bytes, bool *full);
-/* Who used these bytes so: the first that is found; NULL: nobody. */
+/* Who used these bytes so: the first that is found; NULL: nobody. how: SETT__BY_THREAD besides: through the generic proxy. */
 const sett__stamp *sett__cells_used(sett__cells *, uintptr_t at, uint64_t bytes, uint8_t how, uintptr_t *where);
 
 #endif

@@ -341,7 +341,9 @@ bool sett__fence_async(near *n, sett__core *c, const sett__sync *s)
     const sett__warp *w = s->warp;
     const uint32_t lanes = s->lanes;
     walker *x = sett__walker(n, c, w);
-    if (s->n >= OF_MAPS)
+    if (s->n == OF_MAPS)
+        n->maps_released = n->time;
+    if (s->n >= OF_MAPS || sett__fences_before(c->program->given, s->op))
         return true;
     uint32_t own[ROLES];
     const uint32_t n_own = own_agents(n, c, w, own);

@@ -142,11 +142,14 @@ static void tell(sett__core *c, uint32_t op, const count *x, bool shared)
         sett__finding_site(&f, root, SETT_CHECK_ROLE_ALLOC);
     if (x->apart)
         snprintf(apart, sizeof apart, ", its first two lanes %lld bytes apart", (long long)x->apart);
+    const sett_check_site line = sett__site_at(t, op, sett__role_of(&t->op[op]));
+    const bool narrow = !shared && sett__finding_at(SETT_CHECK_NARROW, &line);
     const uint64_t tenths = (x->taken * 10 + x->ideal / 2) / x->ideal;
-    sett__report(c, &f, "%s takes %llu.%llu times the %s that its bytes need: %llu, ideal %llu, in %llu requests\n  worst  %u of %u in a request%s\n  memory made at %s\n  fix    %s",
+    sett__report(c, &f, "%s takes %llu.%llu times the %s that its bytes need: %llu, ideal %llu, in %llu requests\n  worst  a request takes %u where %u would do%s\n  memory made at %s\n  fix    %s",
         sett__ops[t->op[op].code].text, (unsigned long long)(tenths / 10), (unsigned long long)(tenths % 10), shared ? "wavefronts of shared memory" : "sectors of 32 bytes",
         (unsigned long long)x->taken, (unsigned long long)x->ideal, (unsigned long long)x->requests, x->worst, x->least, apart, root != SETT__NONE ? sett__where(c->program, root, where, sizeof where) : "?",
         shared ? "a swizzled layout, or rows that are a few elements longer, so that lanes of one phase use other banks" :
+        narrow ? "the wider access that narrow asks for at this line" :
                  "a layout of threads in which neighbouring lanes access neighbouring elements, or a tile that goes through shared memory");
 }
 

@@ -372,11 +372,14 @@ static bool cluster_met(near *n)
 static void note_tell(const near *n, const sett__core *c, const sett__sync *s)
 {
     walker *x = sett__walker(n, c, s->warp);
-    if (x->tells && x->told_at == n->time && x->told[(x->tells - 1) % TOLD].op == s->op)
+    if (x->tells && x->told_at == n->time && x->told[(x->tells - 1) % TOLD].op == s->op) {
+        x->told[(x->tells - 1) % TOLD].lanes |= s->lanes;
         return;
+    }
     const uint32_t at = x->tells++ % TOLD;
     x->told[at].time = n->time;
     x->told[at].op = s->op;
+    x->told[at].lanes = s->lanes;
     x->told[at].round = sett__round_of(n, c, s->warp, s->op, __builtin_ctz(s->lanes | 1u << 31));
 }
 

@@ -4,6 +4,7 @@
  * poison only its loads and stores are looked at. */
 #include "check.h"
 #include "follow.h"
+#include "phrase.h"
 
 /* ---- operands ---------------------------------------------------------------------------------------------- */
 static bool is_clean(sett__ref r) /* what is computed outside the body has read no memory */
@@ -61,11 +62,39 @@ static const sett__root *own_root(const sett__program *p, const sett__root *r) /
     return r;
 }
 
+/* The first operation that is given a root, and writes alone; SETT__NONE: none is. */
+static uint32_t writer_of(const sett__tape *t, uint32_t root)
+{
+    for (uint32_t v = 0; v < t->n_op; v++)
+        for (int k = 0; k < t->op[v].n_args && (sett__ops[t->op[v].code].flags & (SETT__R | SETT__W)) == SETT__W; k++)
+            if (sett__arg(t, &t->op[v], k) == root)
+                return v;
+    return SETT__NONE;
+}
+
+static void put_fix(const sett__core *c, const sett__root *r, sett__sink *to)
+{
+    const uint32_t writer = r ? writer_of(c->program->given, r->op) : SETT__NONE;
+    sett__put(to, "\n  fix    ");
+    if (writer == SETT__NONE) {
+        sett__put(to, !r || r->space == SETT__GLOBAL || r->space == SETT__ADDRESS ? "what it should hold, by the host, a launch before or this kernel, before it is read" : "a store, or sett_fill, before it is read");
+        return;
+    }
+    sett__put_code(c, writer, to);
+    sett__put(to, " writes it");
+    if (sett__put_branch(c, writer, to))
+        sett__put(to, " alone: sett_fill before that, or a store in each case");
+    else
+        sett__put(to, r->space == SETT__SHARED ? ": a barrier or a wait behind that, before the read; or there are elements that it leaves out" : ": not before this, or not all of it");
+}
+
 void sett__poison_tell(sett__core *c, const sett__warp *w, uint32_t lanes, uint32_t op, uint32_t read, const char *how)
 {
     const sett__program *p = c->program;
     sett__poison_read *first = c->cta->shadow->first && read != SETT__NONE ? &c->cta->shadow->first[read] : NULL;
-    char where[128], root[160] = "memory", byte[32] = "";
+    char where[128], root[160] = "memory", byte[32] = "", words[500];
+    sett__sink fix = {.buf = words, .cap = sizeof words};
+    const sett__root *r = NULL;
     sett__finding x = {.kind = SETT_CHECK_UNINIT, .level = SETT_CHECK_ERROR};
     if (read == SETT__NONE || (first && first->used && first->used != op + 1))
         return;
@@ -74,15 +103,16 @@ void sett__poison_tell(sett__core *c, const sett__warp *w, uint32_t lanes, uint3
     sett__finding_site(&x, read, SETT_CHECK_ROLE_READ);
     sett__finding_site(&x, op, SETT_CHECK_ROLE_USE);
     if (first && first->root && first->root - 1 < p->n_root) {
-        const sett__root *r = own_root(p, &p->root[first->root - 1]);
+        r = own_root(p, &p->root[first->root - 1]);
         root_words(p, r, root);
         sett__finding_site(&x, r->op, SETT_CHECK_ROLE_ALLOC);
         snprintf(byte, sizeof byte, "byte %u of ", r->space == SETT__SHARED ? first->at - r->offset : first->at);
     }
+    put_fix(c, r, &fix);
     const int lane = __builtin_ctz(lanes), more = __builtin_popcount(lanes) - 1;
-    sett__report(c, &x, "%s reads %s%s, which nobody has written, and `%s` at %s %s\n  block (%u,%u,%u) warp %u lane %d%s%.0d%s", sett__ops[p->given->op[read].code].text,
+    sett__report(c, &x, "%s reads %s%s, which nobody has written, and `%s` at %s %s\n  block (%u,%u,%u) warp %u lane %d%s%.0d%s%s", sett__ops[p->given->op[read].code].text,
         byte, root, sett__ops[p->given->op[op].code].text, sett__where(p, op, where, sizeof where), how, c->cta->at[0], c->cta->at[1], c->cta->at[2], w->index,
-        lane, more ? " and " : "", more, more > 1 ? " others" : more ? " other" : "");
+        lane, more ? " and " : "", more, more > 1 ? " others" : more ? " other" : "", words);
 }
 
 void sett__poison_use(const follow *f, sett__ref r, uint32_t n, uint8_t lg, uint32_t lanes, const char *how)

@@ -436,6 +436,12 @@ bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync
         actor_of(g, s->warp, s->lanes, s->op);
         return sett__grid_waited(&g->waits, &g->actor) || sett__no_memory(c, s->warp, s->op);
     }
+    if (s->what == SETT__PROXY_FENCED && g->before && sett__fences_global(t, s->op)) {
+        g->core = c;
+        g->near = n;
+        actor_of(g, s->warp, s->lanes, s->op);
+        n->across |= sett__grid_behind(&g->waits, &g->actor);
+    }
     if (s->what == SETT__EVENT_BEGINS)
         return map_is_read(c, n, g, s);
     if (s->what == SETT__GRID_RELEASES)

@@ -49,15 +49,26 @@ static uint32_t root_around(const sett__core *c, uintptr_t at)
     return SETT__NONE;
 }
 
+static bool is_of_maps(const sett__tape *t, uint32_t op)
+{
+    return t->op[op].code == SETT__MAPCOPY || t->op[op].code == SETT__MAPREPLACE;
+}
+
 /* What this cluster changed by operations on maps, and nobody acquired since, is the engine's to tell (async/proxy.c). */
 static bool is_told(const sett__map_acquire *x, const sett__actor *a, uintptr_t at, const sett__stamp *by)
 {
     const sett__tape *t = a->c->program->given;
-    if (!by || by->domain != a->domain || (t->op[by->op].code != SETT__MAPCOPY && t->op[by->op].code != SETT__MAPREPLACE))
+    if (!by || by->domain != a->domain || !is_of_maps(t, by->op))
         return false;
     while (x && (x->at != at || x->domain != a->domain || x->epoch < by->epoch))
         x = x->next;
     return !x;
+}
+
+/* What threads of this cluster stored there, as of operations on maps the engine asks. */
+static bool is_released(const sett__actor *a, const sett__stamp *by)
+{
+    return !by || by->domain != a->domain || is_of_maps(a->c->program->given, by->op) || a->n->maps_released >= by->epoch;
 }
 
 void sett__map_used(const sett__map_acquire *all, const sett__before *before, const sett__stamp *by, const sett__actor *a, uintptr_t at)
@@ -66,7 +77,8 @@ void sett__map_used(const sett__map_acquire *all, const sett__before *before, co
     const uint32_t root = root_around(a->c, at), op = by ? by->op : sett__before_wrote(before, at, SETT__MAP_BYTES, &of);
     char words[600], line[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
-    if (is_acquired(all, a, at, by) || is_told(all, a, at, by))
+    const bool acquired = is_acquired(all, a, at, by);
+    if ((acquired && is_released(a, by)) || is_told(all, a, at, by))
         return;
     sett__finding f = {.kind = SETT_CHECK_TENSORMAP, .level = SETT_CHECK_ERROR};
     sett__finding_site(&f, a->op, sett__role_of(&t->op[a->op]));
@@ -79,7 +91,9 @@ void sett__map_used(const sett__map_acquire *all, const sett__before *before, co
     } else if (root != SETT__NONE) {
         sett__finding_site(&f, root, SETT_CHECK_ROLE_ALLOC);
     }
-    sett__put(&to, " and this thread executed no fence.proxy kind=tensormap.acquire of it behind that: the copy may see what was there before"
+    sett__put(&to, acquired ? " and no fence.proxy kind=tensormap.release came behind that: the copy may see what was there before"
+        "\n  fix    sett_fence_tma_desc_release(b) by the threads that wrote the map, behind it" :
+        " and this thread executed no fence.proxy kind=tensormap.acquire of it behind that: the copy may see what was there before"
         "\n  fix    sett_fence_tma_desc_acquire of the map, by the warp that copies");
     sett__report(a->c, &f, "%s", words);
 }

@@ -6,10 +6,22 @@ const char *sett__code_text(const sett__core *c, uint32_t op)
     return sett__ops[c->program->given->op[op].code].text;
 }
 
-void sett__put_code(const sett__core *c, uint32_t op, sett__sink *to)
+void sett__put_where(const sett__core *c, uint32_t op, sett__sink *to)
 {
     char where[160];
-    sett__putf(to, "%s at %s", sett__code_text(c, op), sett__where(c->program, op, where, sizeof where));
+    sett__put(to, sett__where(c->program, op, where, sizeof where));
+}
+
+void sett__put_code(const sett__core *c, uint32_t op, sett__sink *to)
+{
+    sett__putf(to, "%s at ", sett__code_text(c, op));
+    sett__put_where(c, op, to);
+}
+
+bool sett__same_line(const sett__core *c, uint32_t op, uint32_t other)
+{
+    char where[160], elsewhere[160];
+    return !strcmp(sett__where(c->program, op, where, sizeof where), sett__where(c->program, other, elsewhere, sizeof elsewhere));
 }
 
 /* ---- who ---------------------------------------------------------------------------------------------------------------- */
@@ -66,13 +78,11 @@ static const char *noun(const near *n, const sett__party *x)
 void sett__put_the(const sett__core *c, const near *n, const sett__party *x, const sett__party *other, sett__sink *to)
 {
     const char *name = noun(n, x);
-    char where[160], elsewhere[160];
-    sett__where(c->program, x->op, where, sizeof where);
-    sett__where(c->program, other->op, elsewhere, sizeof elsewhere);
+    char where[160];
     if (strcmp(name, noun(n, other)))
         sett__putf(to, "the %s", name);
-    else if (strcmp(where, elsewhere))
-        sett__putf(to, "the %s at %s", name, where);
+    else if (!sett__same_line(c, x->op, other->op))
+        sett__putf(to, "the %s at %s", name, sett__where(c->program, x->op, where, sizeof where));
     else
         sett__putf(to, "the %s %s", x->later ? "later" : "earlier", name);
 }
@@ -118,6 +128,16 @@ static uint32_t shared_by(const branches *a, const branches *b)
     while (n < a->n && n < b->n && a->op[n] == b->op[n])
         n++;
     return n;
+}
+
+bool sett__put_branch(const sett__core *c, uint32_t op, sett__sink *to)
+{
+    const branches b = around(c->program, op);
+    if (!b.n)
+        return false;
+    sett__put(to, " in the branch at ");
+    sett__put_where(c, b.op[b.n - 1], to);
+    return true;
 }
 
 void sett__put_barrier(const sett__core *c, uint32_t op, uint32_t other, bool one_warp, sett__sink *to)

@@ -57,7 +57,7 @@ static sett__party party_of(const actor *x, const access *a, uint32_t lane)
 typedef struct conflict { /* the older access, and the one that is told now */
     const actor *x;
     const access *a;
-    uint32_t old, role, rank, index, self_role, self_rank, self_index; /* old: its time */
+    uint32_t old, role, rank, index, self_role, self_rank, self_index, is_index; /* old: its time; self_index: of the warp */
     const walker *teller, *self; /* whose accesses these are, or who began them; teller: NULL: what goes on by itself */
     sett__party was, is;
 } conflict;
@@ -68,13 +68,12 @@ static conflict conflict_of(const actor *x, const access *a, uint32_t old, uint3
     if (x->op != SETT__NONE) {
         p.is = (sett__party){.op = x->op, .domain = domain_of(x->n), .agent = x->agent, .lanes = lane < WARP ? 1u << lane : x->lanes, .how = x->how, .later = true};
         p.is.round = x->time ? sett__access_at(x->n, x->time)->round : x->agent == x->self ? sett__round_of(x->n, x->c, x->w, x->op, __builtin_ctz(x->lanes)) : 0;
-        sett__agent_is(x->n, x->agent, &p.self_role, &p.self_rank, &p.self_index);
+        sett__agent_is(x->n, x->agent, &p.self_role, &p.self_rank, &p.is_index);
     }
     sett__agent_is(x->n, a->agent, &p.role, &p.rank, &p.index);
     p.teller = p.role == OF_WARP ? &x->n->walker[p.rank * x->n->warps + p.index] : NULL;
     p.self = x->w ? sett__walker(x->n, x->c, x->w) : NULL;
-    if (x->w)
-        p.self_index = x->w->index;
+    p.self_index = x->w ? x->w->index : p.is_index;
     return p;
 }
 
@@ -91,7 +90,9 @@ static void name_site(const conflict *p, uint32_t op, sett__finding *f)
 /* By which operation who did the older one told of it first; op: SETT__NONE: by none. round: 0: not known. */
 typedef struct tell {
     uint32_t op, round;
+    uint32_t lanes;
     bool early; /* the same arrival, in the round of the older one, had come before it */
+    bool apart; /* other lanes than the older one's tell */
 } tell;
 
 static tell first_tell(const conflict *p)
@@ -100,7 +101,8 @@ static tell first_tell(const conflict *p)
     tell is = {.op = SETT__NONE};
     uint32_t k = 0;
     for (; w && k < TOLD && k < w->tells && w->told[(w->tells - 1 - k) % TOLD].time >= p->old; k++)
-        is.op = w->told[(w->tells - 1 - k) % TOLD].op, is.round = w->told[(w->tells - 1 - k) % TOLD].round;
+        is.op = w->told[(w->tells - 1 - k) % TOLD].op, is.round = w->told[(w->tells - 1 - k) % TOLD].round, is.lanes = w->told[(w->tells - 1 - k) % TOLD].lanes;
+    is.apart = is.op != SETT__NONE && !(is.lanes & p->was.lanes);
     if (k == TOLD)
         is.round = 0; /* there may have been others before it */
     for (; w && is.round && k < TOLD && k < w->tells; k++) {
@@ -149,11 +151,17 @@ static void put_path(const conflict *p, sett__sink *to, sett__finding *f)
     } else if (p->teller) {
         sett__put(to, between);
         sett__put_code(c, first.op, to);
-        sett__put(to, " tells of ");
+        if (first.apart) {
+            sett__put(to, " by ");
+            sett__put_lanes(to, first.lanes);
+            sett__put(to, " does not tell of ");
+        } else {
+            sett__put(to, " tells of ");
+        }
         put_the(p, true, to);
-        if (first.round && (first.round != p->a->round || !same_loop(n, first.op, p->a->op)))
+        if (!first.apart && first.round && (first.round != p->a->round || !same_loop(n, first.op, p->a->op)))
             sett__putf(to, " in round %u", first.round);
-        if (first.early)
+        if (first.early && !first.apart)
             sett__putf(to, ", as that of round %u came before it", p->a->round);
         between = "; ";
     }
@@ -181,21 +189,30 @@ static uint32_t awaited(const conflict *p)
 }
 
 /* What the older one's end is, to who waits for it. */
+static const char *const done[ROLES] = {
+    [OF_CP_ASYNC] = "sett_cp_async_wait_group by the thread that copies, then a barrier",
+    [OF_BULK_READ] = "sett_tma_store_wait_read by the thread that committed the store, then a barrier",
+    [OF_BULK_WRITE] = "sett_tma_store_wait by the thread that committed the store, then a barrier",
+    [OF_WGMMA] = "sett_mma_wait for the product, then a barrier or the release of its stage",
+    [OF_MBARRIER] = "a wait for the phase in which the copy completes",
+};
+
 static void put_order(const conflict *p, sett__sink *to)
 {
-    static const char *const done[ROLES] = {
-        [OF_CP_ASYNC] = "sett_cp_async_wait_group by the thread that copies, then a barrier",
-        [OF_BULK_READ] = "sett_tma_store_wait_read by the thread that committed the store, then a barrier",
-        [OF_BULK_WRITE] = "sett_tma_store_wait by the thread that committed the store, then a barrier",
-        [OF_WGMMA] = "sett_mma_wait for the product before the stage is released",
-        [OF_MBARRIER] = "a wait for the phase in which the copy completes",
-    };
     const actor *x = p->x;
     const bool meanwhile = is_under_way(p);
     const uint32_t wait = awaited(p);
     const tell first = first_tell(p);
-    if (wait != SETT__NONE && wait < p->a->op && same_loop(x->n, wait, p->a->op)) {
-        sett__put_barrier(x->c, wait, p->a->op, p->index == p->self_index && p->rank == p->self_rank, to);
+    const uint32_t round = wait != SETT__NONE ? sett__round_of(x->n, x->c, x->w, wait, __builtin_ctz(x->lanes)) : 0;
+    const bool same_warp = p->index == p->self_index && p->rank == p->self_rank;
+    if (wait != SETT__NONE && wait < p->a->op && same_loop(x->n, wait, p->a->op) && same_warp && round > p->a->round) {
+        sett__put(to, "fewer pending groups in ");
+        sett__put_code(x->c, wait, to);
+        sett__put(to, ": in the round of ");
+        put_the(p, true, to);
+        sett__put(to, " it left this one pending");
+    } else if (wait != SETT__NONE && wait < p->a->op && (same_loop(x->n, wait, p->a->op) || !x->n->loop[p->a->op])) {
+        sett__put_barrier(x->c, wait, p->a->op, same_warp, to);
         sett__put(to, " between ");
         sett__put_code(x->c, wait, to);
         sett__put(to, " and ");
@@ -204,7 +221,16 @@ static void put_order(const conflict *p, sett__sink *to)
     } else if (meanwhile || done[p->role]) {
         sett__putf(to, "%s, before ", done[meanwhile ? p->self_role : p->role]);
         put_the(p, meanwhile, to);
-    } else if (first.early) {
+    } else if (first.apart && !first.early && sett__role_of(&x->c->program->given->op[first.op]) == SETT_CHECK_ROLE_ARRIVE) {
+        sett__put(to, "sett_sync_warp(b) between ");
+        put_the(p, true, to);
+        sett__put(to, " and ");
+        sett__put_code(x->c, first.op, to);
+    } else if (p->self_role == OF_MBARRIER && x->how & SETT__WRITE && p->a->how == SETT__READ && p->is.round <= p->a->round) {
+        sett__put(to, done[OF_MBARRIER]); /* the read came too early */
+        sett__put(to, ", before ");
+        put_the(p, true, to);
+    } else if (first.early && !first.apart) {
         sett__put_code(x->c, first.op, to);
         sett__put(to, " behind ");
         put_the(p, true, to);
@@ -216,10 +242,18 @@ static void put_order(const conflict *p, sett__sink *to)
         sett__put(to, " and before ");
         put_the(p, false, to);
         sett__put(to, " is issued");
+    } else if (x->n->loop[x->op] && x->n->loop[p->a->op] && !same_loop(x->n, x->op, p->a->op)) {
+        sett__put(to, "an arrival behind ");
+        put_the(p, true, to);
+        sett__put(to, ", in each round, at an mbarrier or a named barrier at which the warps of ");
+        put_the(p, false, to);
+        sett__put(to, " wait before it");
     } else {
         sett__put_barrier(x->c, x->op, p->a->op, p->a->agent == x->self && x->agent == x->self, to);
         sett__put(to, " between the two");
         sett__put_outside(x->c, x->op, p->a->op, to);
+        if (sett__same_line(x->c, x->op, p->a->op))
+            sett__put(to, "; or an atomic, or places of their own, as both are of one line");
     }
 }
 
@@ -290,6 +324,8 @@ static void put_way(const conflict *p, sett__sink *to, sett__finding *f)
         sett__put(to, between);
         put_waited(p, p->teller, p->index, p->was.lanes, to, f);
     }
+    if (p->self_role == OF_MBARRIER)
+        sett__put_again(p->x->c, &p->x->n->block[p->self_rank].cta->mbar[p->x->n->mbar_id[p->is_index]], "; ", to);
 }
 
 static void put_end(const conflict *p, uint8_t kind, sett__sink *to, sett__finding *f)
@@ -317,6 +353,11 @@ static void put_end(const conflict *p, uint8_t kind, sett__sink *to, sett__findi
         sett__put(to, "a wait for it, or sett_cluster_sync(b), at the end of the kernel");
     else
         put_order(p, to);
+}
+
+const char *sett__done_by(uint32_t role)
+{
+    return done[role];
 }
 
 void sett__put_pair(const actor *x, uint8_t kind, const access *old, uint32_t time, uint32_t old_lane, uint32_t lane, sett__sink *to, sett__finding *f)

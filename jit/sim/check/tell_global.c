@@ -24,6 +24,13 @@ static void put_missed(const sett__actor *a, uint32_t release, const sett__party
     sett__put(to, " releases what its own thread did, and this acquires it; ");
     sett__put_the(a->c, a->n, was, is, to);
     sett__put(to, " is not ordered before that\n  fix    ");
+    uint32_t role, rank, index;
+    sett__agent_is(a->n, was->agent, &role, &rank, &index);
+    if (sett__done_by(role)) {
+        sett__putf(to, "%s, before ", sett__done_by(role));
+        sett__put_code(a->c, release, to);
+        return;
+    }
     sett__put_barrier(a->c, was->op, release, false, to);
     sett__put(to, " between ");
     sett__put_the(a->c, a->n, was, is, to);
@@ -32,17 +39,20 @@ static void put_missed(const sett__actor *a, uint32_t release, const sett__party
     sett__put_outside(a->c, was->op, release, to);
 }
 
-/* Of two clusters. */
+/* Of two clusters. Who came first may be chance: what is written is read behind it. */
 static void put_far_fix(const sett__actor *a, const sett__party *was, const sett__party *is, sett__sink *to)
 {
+    const sett__party *first = was->how & SETT__WRITE ? was : is, *second = first == was ? is : was;
     sett__put(to, "\n  fix    ");
     if (was->strong != is->strong)
         sett__put(to, "atomics on both sides, or what orders the two: ");
     sett__put(to, "a release behind ");
-    sett__put_the(a->c, a->n, was, is, to);
+    sett__put_the(a->c, a->n, first, second, to);
     sett__put(to, " and an acquire before ");
-    sett__put_the(a->c, a->n, is, was, to);
+    sett__put_the(a->c, a->n, second, first, to);
     sett__put(to, " (sett_atomic_ordered, SETT_SCOPE_GPU), or two launches");
+    if (sett__same_line(a->c, was->op, is->op))
+        sett__put(to, "; or places of their own, as both are of one line");
 }
 
 static void put_weak(const sett__actor *a, const sett__weak *weak, sett__sink *to, sett__finding *f)

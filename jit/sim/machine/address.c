@@ -113,7 +113,7 @@ static bool reach_peer(sett__core *c, const sett__warp *w, const sett__root *r, 
         return sett__fault(c, w, s->lane, s->op, SETT_CHECK_BOUNDS, "%s shared memory of a peer: there is no block %d in a cluster of %u", s->verb, rank, k->n);
     s->of = k->cta[rank];
     if (s->of->left)
-        return sett__object(c, w, s->lane, s->op, SETT_CHECK_LIFETIME, "%s shared memory of a peer: block %d of the cluster has ended, and its memory is gone", s->verb, rank);
+        return sett__object(c, w, s->lane, s->op, SETT_CHECK_LIFETIME, "%s shared memory of a peer: block %d of the cluster has ended, and its memory is gone\n  fix    sett_cluster_sync(b) by all threads of the cluster behind the last access to a peer", s->verb, rank);
     return true;
 }
 
@@ -125,7 +125,7 @@ bool sett__peer_touched(sett__core *c, const sett__warp *w, int lane, uint32_t o
         return true;
     of->touched = (sett__touched){.when = ++k->touches, .op = op, .lane = lane, .warp = w, .by = c->cta};
     return k->met || sett__object(c, w, lane, op, SETT_CHECK_LIFETIME, "%s touches shared memory of block %u of the cluster, and nothing says that it has begun: "
-                         "cluster.arrive and cluster.wait come before", sett__ops[c->program->given->op[op].code].text, of->rank);
+                         "cluster.arrive and cluster.wait come before\n  fix    sett_cluster_sync(b) by all threads of the cluster before the first access to a peer", sett__ops[c->program->given->op[op].code].text, of->rank);
 }
 
 static bool reach_shared(sett__core *c, const sett__warp *w, const sett__root *r, sett__aim *s)

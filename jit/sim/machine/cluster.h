@@ -14,6 +14,7 @@ typedef struct sett__mbarrier {
     uint64_t known;   /* accesses to peers when the last phase ended */
     uint32_t made;    /* in cluster->fences, when it was made */
     uint32_t seen;    /* the phase when a wait last went through */
+    uint32_t waited, again; /* warps that all of have waited since the last phase ended; 1 + where one of them did so again; 0: none */
     uint64_t came, before; /* who arrived in this phase, and in the last one, as bits; two threads may have the same */
 } sett__mbarrier;
 

@@ -43,15 +43,16 @@ bool sett__fault_as(sett__core *c, sett_status status, const sett__warp *w, int 
     return false;
 }
 
-/* The same as a finding. */
+/* The same as a finding. Lines behind the first of the text are the finding's alone. */
 static void find(sett__core *c, const sett__warp *w, int lane, uint32_t op, int kind, const char *what)
 {
     char thread[48] = "";
     sett__finding f = {.kind = (uint8_t)kind, .level = SETT_CHECK_ERROR};
     const char *name = c->launch->name ? c->launch->name : "?", *words = sett__kernel_words(&name);
     sett__finding_site(&f, op, sett__role_of(&c->program->given->op[op]));
-    sett__report(c, &f, "%s, block (%u,%u,%u)%s%s%s%s", what, c->cta->at[0], c->cta->at[1], c->cta->at[2], w ? " thread " : "",
-        w ? thread_text(c, w->index * WARP + (uint32_t)lane, thread) : "", words, name);
+    const int first = (int)strcspn(what, "\n");
+    sett__report(c, &f, "%.*s, block (%u,%u,%u)%s%s%s%s%s", first, what, c->cta->at[0], c->cta->at[1], c->cta->at[2], w ? " thread " : "",
+        w ? thread_text(c, w->index * WARP + (uint32_t)lane, thread) : "", words, name, what + first);
 }
 
 static bool fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, int kind, bool goes_on, const char *format, va_list ap)
@@ -61,6 +62,7 @@ static bool fault(sett__core *c, const sett__warp *w, int lane, uint32_t op, int
     vsnprintf(what, sizeof what, format, ap);
     if (checked)
         find(c, w, lane, op, kind, what);
+    what[strcspn(what, "\n")] = 0;
     return (checked && goes_on) || sett__fault_as(c, SETT_E_FAULT, w, lane, op, what);
 }
 

@@ -15,6 +15,9 @@ typedef struct sett__finding {
 void sett__report(sett__core *, const sett__finding *, const char *format, ...) SETT_PRINTF(3, 4);
 static inline void sett__finding_site(sett__finding *f, uint32_t op, sett_check_role role)
 {
+    for (int k = 0; k < f->n_site && f->n_site > 1; k++)
+        if (f->site[k].op == op && !f->site[k].of)
+            return; /* it is there */
     if (f->n_site < SETT_CHECK_SITES)
         f->site[f->n_site].op = op, f->site[f->n_site].role = (uint8_t)role, f->site[f->n_site++].of = NULL;
 }

@@ -103,6 +103,7 @@ void sett__deadlock(sett__core *, uint32_t first_waiting);
 uint32_t sett__wait_op(const sett__core *, const sett__warp *); /* where it waits */
 uint32_t sett__put_alike(const sett__cta *, uint32_t warp, sett__sink *); /* gives the next that waits otherwise */
 void sett__put_mbarrier(const sett__program *, uint32_t index, sett__sink *); /* "mbarrier at byte 32 (number 1 of the 4 of k.c:12)" */
+void sett__put_again(const sett__core *, const sett__mbarrier *, const char *before, sett__sink *); /* mbarrier.c: a wait that passed too early, if one did */
 void sett__mbarrier_words(const sett__core *, const sett__cta *, uint32_t index, sett__sink *); /* where it is, and what it lacks */
 void sett__put_waits(const sett__core *, sett__sink *); /* who of the cluster waits for mbarriers, if any */
 

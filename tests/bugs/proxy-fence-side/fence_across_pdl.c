@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kind: proxy-fence-side | pdl | proxy-fence
  * missing: behind griddepcontrol.wait the bulk load reads what stores of the kernel in front wrote, and no fence is between the proxies
- * fix: launch without griddepcontrol, or fence in both kernels: PTX does not say what the wait does for the async proxy
+ * fix: sett_fence_proxy(b, SETT_PROXY_ASYNC) behind the wait or behind the stores: PTX does not say what the wait does for the async proxy
  * public: flashinfer #3361
- * missed: PTX does not say what griddepcontrol.wait does for the async proxy, and right kernels have no fence there
  * A kernel's end orders all proxies for the next kernel. With programmatic dependent launch there is no such end before this kernel's
- * start; the wait is described for memory operations of threads. The twin has no griddepcontrol. */
+ * start; the wait is described for memory operations of threads. */
 #include "bug.h"
 
 enum { N = 64 };
@@ -33,8 +32,9 @@ static void second(sett_build *b, const void *user)
         sett_mbarrier_arrive_and_expect_tx(full, N * 4);
     }
     sett_sync_threads(b);
-    if (!bug_twin)
-        sett_griddepcontrol_wait(b); /* @wait */
+    sett_griddepcontrol_wait(b); /* @wait */
+    if (bug_twin)
+        sett_fence_proxy(b, SETT_PROXY_ASYNC);
     sett_if (b, sett_eq(sett_warp_idx(b), 0))
         sett_bulk_load(M, s, full); /* @2 copy */
     sett_mbarrier_wait(full, 0);
