@@ -54,6 +54,9 @@ def rope(tokens, heads, shared, d=128, rotary=0, pairs=False, norm=False, cache=
         weights, scales = (s.qw, s.kw) if norm else (), (s.ks, s.vs) if f8 else ()
         return (s.positions, s.table, s.q, s.k) + ((s.v,) if cache else ()) + weights + (s.qo,) + into + scales + ((EPS,) if norm else ())
 
+    def as_stored(x):
+        return x.view(torch.uint8) if f8 else x  # torch indexes no fp8 everywhere
+
     def to_cache(x, scale):
         return (x / scale[:, None]).clamp(-GREATEST, GREATEST).to(F8) if f8 else x.to(torch.bfloat16)
 
@@ -63,7 +66,7 @@ def rope(tokens, heads, shared, d=128, rotary=0, pairs=False, norm=False, cache=
         if not cache:
             return q, k.to(torch.bfloat16)
         for pool, x, scale in ((s.kc, k, s.ks), (s.vc, s.v.float(), s.vs)):
-            pool[s.slots // PAGE, s.slots % PAGE] = to_cache(x, scale)
+            as_stored(pool)[s.slots // PAGE, s.slots % PAGE] = as_stored(to_cache(x, scale))
         return q, s.kc, s.vc
 
     def right(s, got):
@@ -74,7 +77,7 @@ def rope(tokens, heads, shared, d=128, rotary=0, pairs=False, norm=False, cache=
         if not cache:
             return close(got[1], k, 0.01, 1e-3)
         for pool, x, scale in ((got[1], k, s.ks), (got[2], s.v.double(), s.vs)):
-            there = pool.flatten(0, 1)[s.slots].double()
+            there = as_stored(pool).flatten(0, 1)[s.slots].view(kv).double()
             if not close(there, x / scale[:, None].double() if f8 else x, 0.07 if f8 else 0.01, 0.02 if f8 else 1e-3):
                 return False
         return True

@@ -119,13 +119,15 @@ void sett__attention_store(sett_build *b, const attention_parts *t, const attent
         store_boxes(t, w, from, first);
     sett_tma_store_commit(b);
     if (whole)
-        sett_if (b, sett_not(whole))
+        sett_if (b, sett_not(whole)) {
             store_rows(b, t, w, from, first);
+            if (!t->own_out)
+                sett_fence_view_async_shared(b); /* boxes of Q may come to where threads have read */
+        }
     if (t->lse)
         sett__attention_store_logarithm(b, r->scores, w, r->max, sum);
     if (t->own_out)
         return;
     sett_tma_store_wait_read(b, 0);
-    sett_fence_view_async_shared(b);
     sett_barrier(b, barrier, GROUP); /* Q may come to where O was */
 }

@@ -224,8 +224,8 @@ void sett__wgmma_request_residual(sett_build *b, const wgmma_parts *t, const wgm
 static void wait_for_residual(const wgmma_parts *t, const wgmma_group *g)
 {
     sett_val *before = sett_at(g->residuals, 0);
-    sett_mbarrier_wait(sett_slice(t->came, g->number), sett_mod(before, 2));
     sett_set(g->residuals, sett_add(before, 1), 0);
+    sett_mbarrier_wait(sett_slice(t->came, g->number), sett_mod(before, 2));
 }
 
 /* What a warp group does with a tile. */

@@ -3,7 +3,13 @@
  * too long for that. */
 #include "rowwise.h"
 
-enum { MOST = 64 }; /* elements that a thread holds */
+enum { MOST = 64, ACCESSES = 4 }; /* of a thread: elements of a row that a warp has; accesses of one that a block has, where W, B and R are held beside it */
+
+static int block_threads(const sett_layer_norm_options *o)
+{
+    const int threads = sett__round_up((o->cols + ACCESSES * sett__vec(o->dtype) - 1) / (ACCESSES * sett__vec(o->dtype)), 32);
+    return threads < 1024 ? threads : 1024;
+}
 
 static void settle(void *options, choice *c)
 {
@@ -11,7 +17,7 @@ static void settle(void *options, choice *c)
     sett_layer_norm_tuning *tune = &o->tuning;
     if (!sett__norm_options(c, o->dtype, o->cols, 1 << 16, o->residual, o->reserved))
         return;
-    sett__either(&tune->threads, o->cols <= 32 * MOST ? 32 : sett__row_threads(o->dtype, o->cols));
+    sett__either(&tune->threads, o->cols <= 32 * MOST ? 32 : block_threads(o));
     sett__whole_warps(c, tune->threads);
     sett__either(&tune->warps, tune->threads > 32 ? 1 : 4);
     sett__in_range(c, "warps", tune->warps, 1, tune->threads > 32 ? 1 : 32);

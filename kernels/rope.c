@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks are of one token, and of one of Q, K and V. A thread has two accesses of a head: what it rotates with each other, or what it copies, so that
+/* Blocks are of one token, and a warp is of one of Q, K and V. A thread has two accesses of a head: what it rotates with each other, or what it copies, so that
  * nobody waits for anybody, but for the sums of a head's squares, which its lanes add. */
 #include "kernels.h"
 
@@ -24,18 +24,22 @@ static void check_type(choice *c, const char *name, sett_dtype t, sett_dtype own
         REFUSE(c, ".%s is %s: as .dtype, f8E4M3FN or f8E5M2", name, sett_dtype_name(t));
 }
 
+static void check_multiple(choice *c, const char *name, int columns, int least, int most, int step)
+{
+    if (columns % step)
+        REFUSE(c, ".%s is %d: a multiple of %d, 32 bytes", name, columns, step);
+    sett__in_range(c, name, columns, least, most);
+}
+
 static void check_columns(choice *c, const sett_rope_options *o)
 {
+    enum { MOST = 1024 };
     const int step = pair_of(o);
-    const struct {
-        const char *name;
-        int value, least, most;
-    } columns[] = {{"d", o->d, step, 1024}, {"first", o->first, 0, o->d - step}, {"rotary", o->rotary, step, o->d - o->first}};
-    for (int i = 0; i < 3; i++) {
-        if (columns[i].value % step)
-            REFUSE(c, ".%s is %d: a multiple of %d, 32 bytes", columns[i].name, columns[i].value, step);
-        sett__in_range(c, columns[i].name, columns[i].value, columns[i].least, columns[i].most);
-    }
+    check_multiple(c, "d", o->d, step, MOST, step);
+    if (!*c->why)
+        check_multiple(c, "first", o->first, 0, o->d - step, step);
+    if (!*c->why)
+        check_multiple(c, "rotary", o->rotary, step, o->d - o->first, step);
 }
 
 static void settle(void *options, choice *c)
@@ -66,7 +70,7 @@ static void settle(void *options, choice *c)
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
-enum { Q, K, V, PARTS };
+enum { Q, K, V, PARTS, WARP = 32 };
 typedef struct part {
     sett_tensor *from, *to, *weight, *scales; /* NULL: there is none */
     sett_val *heads;
@@ -77,7 +81,7 @@ typedef struct work {
     sett_build *b;
     sett_tensor *positions, *table, *slots;
     part part[PARTS];
-    sett_val *eps, *token, *thread;
+    sett_val *eps, *token;
 } work;
 
 /* (..., d), whose last mode is contiguous; of the others strides are symbols. */
@@ -138,11 +142,11 @@ typedef struct place {
     sett_val *access[2], *angles; /* angles: which of the accesses that are rotated first it is */
 } place;
 
-static place place_of(const work *w, const part *p, sett_val *block)
+static place place_of(const work *w, const part *p, sett_val *warp)
 {
     const sett_rope_options *o = w->o;
     const int lanes = lanes_of(o), step = pair_of(o), all = o->d / step, first = o->first / step, turning = o->rotary / step, apart = all - turning;
-    sett_val *n = sett_add(sett_mul(block, o->tuning.threads), w->thread), *j = sett_mod(n, lanes);
+    sett_val *n = sett_add(sett_mul(warp, WARP), sett_lane_idx(w->b)), *j = sett_mod(n, lanes);
     place x = {.head = sett_floordiv(n, lanes), .access = {j, sett_add(j, turning)}, .angles = sett_sub(j, first)};
     x.in = sett_lt(x.head, p->heads);
     if (lanes > all)
@@ -228,10 +232,11 @@ static sett_tensor *goes_to(const work *w, const part *p, const place *x, sett_v
     return sett_slice(p->to, sett_floordiv(at, w->o->page), x->head, sett_mod(at, w->o->page), ALL);
 }
 
-static void move(const work *w, int which, sett_val *block)
+/* A warp's part of what a token has of Q, K or V. */
+static void move(const work *w, int which, sett_val *warp)
 {
     const part *p = &w->part[which];
-    const place x = place_of(w, p, block);
+    const place x = place_of(w, p, warp);
     sett_val *in, *by = NULL;
     sett_tensor *to = goes_to(w, p, &x, &in), *row = sett_slice(p->from, w->token, x.head, ALL);
     sett_val *v[2] = {load(w, &x, row, 0), load(w, &x, row, 1)};
@@ -251,25 +256,26 @@ void sett_rope(sett_build *b, const void *user)
     if (!sett__kernel_options(b, &sett__rope, user, &o))
         return;
     work w = params(b, &o);
-    sett_val *blocks[PARTS];
+    const int warps_of_block = o.tuning.threads / WARP;
+    sett_val *warps[PARTS];
     for (int i = 0; i < PARTS; i++)
-        blocks[i] = w.part[i].from ? sett_value(b, sett_ceil_div(sett_mul(w.part[i].heads, lanes_of(&o)), o.tuning.threads)) : NULL;
-    sett_val *shared = blocks[V] ? sett_add(blocks[K], blocks[V]) : blocks[K];
-    sett_grid(b, sett_sym(b, "M"), sett_add(blocks[Q], shared));
+        warps[i] = w.part[i].from ? sett_value(b, sett_ceil_div(sett_mul(w.part[i].heads, lanes_of(&o)), WARP)) : NULL;
+    sett_val *all = sett_add(warps[Q], warps[K]);
+    sett_grid(b, sett_sym(b, "M"), sett_ceil_div(warps[V] ? sett_add(all, warps[V]) : all, warps_of_block));
     sett_block(b, o.tuning.threads);
     sett__begin(b, o.no_pdl);
-    w.token = sett_block_idx(b, 0), w.thread = sett_thread_idx(b, 0);
-    sett_val *block = sett_block_idx(b, 1), *behind = sett_sub(block, blocks[Q]);
-    sett_if (b, sett_lt(block, blocks[Q]))
-        move(&w, Q, block);
+    w.token = sett_block_idx(b, 0);
+    sett_val *warp = sett_add(sett_mul(sett_block_idx(b, 1), warps_of_block), sett_warp_idx(b)), *behind = sett_sub(warp, warps[Q]);
+    sett_if (b, sett_lt(warp, warps[Q]))
+        move(&w, Q, warp);
     sett_else (b) {
-        if (!blocks[V]) {
+        if (!warps[V]) {
             move(&w, K, behind);
         } else {
-            sett_if (b, sett_lt(behind, blocks[K]))
+            sett_if (b, sett_lt(behind, warps[K]))
                 move(&w, K, behind);
             sett_else (b)
-                move(&w, V, sett_sub(behind, blocks[K]));
+                move(&w, V, sett_sub(behind, warps[K]));
         }
     }
 }

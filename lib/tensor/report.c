@@ -68,11 +68,12 @@ static void put_base(sett_build *b, const sett__note *note, line *l)
 {
     uint64_t div = note->need / note->bytes;
     const char *name = note->base.kind == SETT_VALUE ? culprit(b, note->base.u.v->id, div, 0) : NULL;
+    const bool padded = note->t->space == SETT_SMEM && note->base.kind == SETT_VALUE && note->base.u.v->div > 1 && note->base.u.v->div % 2; /* as 17 of 16 */
     put(l, "offset %s x %u bytes: needs ", sett__arg_text(b, note->base), note->bytes);
     if (name)
         put(l, ".div = %llu on %s", (unsigned long long)div, name);
     else
-        put(l, "a multiple of %llu elements", (unsigned long long)div);
+        put(l, "a multiple of %llu elements%s", (unsigned long long)div, padded ? ", as rows that are padded against bank conflicts by so many have" : "");
 }
 
 static void put_lost(sett_build *b, const sett__note *note, line *l)

@@ -161,8 +161,9 @@ static bool check_coord(
     }
     bool integer = coord.kind == SETT_INT || coord.kind == SETT_SLICE ||
                    (coord.kind == SETT_VALUE && coord.u.v->n == 1 && sett__dtype_is_int((sett_dtype)coord.u.v->dtype));
-    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_DTYPE, "a coordinate of %s is no integer",
-        sett__tensor_text(b, t));
+    const bool number = coord.kind == SETT_VALUE && coord.u.v->n == 1 && sett__dtype_is_float((sett_dtype)coord.u.v->dtype);
+    SETT__FAIL_IF(b, c->site, c->func, !integer, false, SETT_E_DTYPE, "a coordinate of %s is no integer%s%s%s", sett__tensor_text(b, t),
+        number ? ": it is " : "", number ? sett_dtype_name((sett_dtype)coord.u.v->dtype) : "", number ? ", as sett_div gives it; sett_floordiv divides integers" : "");
     return true;
 }
 

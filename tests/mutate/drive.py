@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs kernels of kernels/ at small shapes on the CPU engine, beside NumPy or Float64: for mutate.py, so each part takes seconds.
 
-    tests/mutate/drive.py [PART ...]    rows sums wgmma promote mixed mma few attention attention_mma attention_decode attention_decode_mma attention_mla
+    tests/mutate/drive.py [PART ...]    rows sums tokens wgmma promote mixed mma few attention attention_mma attention_decode attention_decode_mma attention_mla
 
 Exit 1: a wrong number."""
 
@@ -264,12 +264,31 @@ def by_rows(_):
             near(name, got, want)
 
 
+def by_tokens(_):
+    """Sums along rows, the largest of rows that several blocks have, rows in the order of experts."""
+    for m, n in ((3, 70), (2, 5000)):
+        x = rng.integers(-3, 4, (m, n)).astype("f4")
+        got = np.zeros_like(x)
+        run("cumsum", {}, (x, got))
+        near("cumsum", got, x.cumsum(1))
+    for cols, blocks in ((300, 1), (9000, 2)):
+        x, got = some(3, cols), np.zeros(3, "i4")
+        run("argmax", {"cols": cols, "blocks": blocks}, (x, got))
+        near("argmax", got, x.argmax(1))
+    m, top, experts = 150, 3, 20
+    ids = rng.integers(0, experts, (m, top)).astype("i4")
+    offsets, token, place = np.zeros(experts + 1, "i4"), np.zeros(m * top, "i4"), np.zeros((m, top), "i4")
+    engine.compile(sett.kernels.moe_permute, target="cpu", experts=experts, top_k=top, threads=128)(ids, offsets, token, place)
+    enough()
+    near("moe_permute", token, np.argsort(ids.ravel(), kind="stable") // top)
+
+
 def by_sums(_):
     for n in (1000, 70001, 4096):
         sums(n)
 
 
-PARTS = {"rows": by_rows, "sums": by_sums, **dict.fromkeys(("wgmma", "promote", "mixed", "mma", "few"), products),
+PARTS = {"rows": by_rows, "sums": by_sums, "tokens": by_tokens, **dict.fromkeys(("wgmma", "promote", "mixed", "mma", "few"), products),
     **dict.fromkeys(("attention", "attention_mma", "attention_decode", "attention_decode_mma", "attention_mla"), attention)}
 
 

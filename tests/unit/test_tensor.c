@@ -397,7 +397,7 @@ START_TEST(misuse_is_named)
         {e_negative, SETT_E_RANGE, "sett_slice: coordinate -1 is outside extent 4 of A (4,8):(8,1)"},
         {e_rank, SETT_E_RANK, "sett_slice: coordinate (1,_,0) does not fit mode (4,8) of A (4,8):(8,1)"},
         {e_profile, SETT_E_RANK, "sett_slice: coordinate (1,1) does not fit mode 4 of A (4,8):(8,1)"},
-        {e_float, SETT_E_DTYPE, "sett_slice: a coordinate of A (4,8):(8,1) is no integer"},
+        {e_float, SETT_E_DTYPE, "sett_slice: a coordinate of A (4,8):(8,1) is no integer: it is f32, as sett_div gives it; sett_floordiv divides integers"},
         {e_tile, SETT_E_RANK, "sett_local_tile: coordinate (0,0,0) has more modes than the tiles (2,4)"},
         {e_projection, SETT_E_RANK, "sett_local_tile: the projection (1,_,1) has not the profile of the tiler (2,2)"},
         {e_projection_number, SETT_E_RANK, "sett_local_tile: the projection 1 has not the profile of the tiler (4,2): the coordinate is T(0, 1)"},

@@ -82,7 +82,10 @@ static void put_fix(const sett__core *c, const sett__root *r, sett__sink *to)
     }
     sett__put_code(c, writer, to);
     sett__put(to, " writes it");
-    if (sett__put_branch(c, writer, to))
+    const bool apart = sett__put_branch(c, writer, to);
+    if (apart && r->space == SETT__SHARED)
+        sett__put(to, ": a barrier between that and the read, or, where no thread takes the branch, sett_fill before");
+    else if (apart)
         sett__put(to, " alone: sett_fill before that, or a store in each case");
     else
         sett__put(to, r->space == SETT__SHARED ? ": a barrier or a wait behind that, before the read; or there are elements that it leaves out" : ": not before this, or not all of it");

@@ -89,19 +89,22 @@ static void name_site(const conflict *p, uint32_t op, sett__finding *f)
 
 /* By which operation who did the older one told of it first; op: SETT__NONE: by none. round: 0: not known. */
 typedef struct tell {
-    uint32_t op, round;
+    uint32_t op, round, time;
     uint32_t lanes;
     bool early; /* the same arrival, in the round of the older one, had come before it */
     bool apart; /* other lanes than the older one's tell */
 } tell;
 
-static tell first_tell(const conflict *p)
+static tell first_tell(const conflict *p, const walker *w)
 {
-    const walker *w = p->teller;
     tell is = {.op = SETT__NONE};
     uint32_t k = 0;
-    for (; w && k < TOLD && k < w->tells && w->told[(w->tells - 1 - k) % TOLD].time >= p->old; k++)
-        is.op = w->told[(w->tells - 1 - k) % TOLD].op, is.round = w->told[(w->tells - 1 - k) % TOLD].round, is.lanes = w->told[(w->tells - 1 - k) % TOLD].lanes;
+    for (; w && k < TOLD && k < w->tells; k++) {
+        const uint32_t at = (w->tells - 1 - k) % TOLD;
+        if (w->told[at].time < p->old)
+            break;
+        is.op = w->told[at].op, is.round = w->told[at].round, is.lanes = w->told[at].lanes, is.time = w->told[at].time;
+    }
     is.apart = is.op != SETT__NONE && !(is.lanes & p->was.lanes);
     if (k == TOLD)
         is.round = 0; /* there may have been others before it */
@@ -141,7 +144,7 @@ static void put_path(const conflict *p, sett__sink *to, sett__finding *f)
 {
     const sett__core *c = p->x->c;
     const near *n = p->x->n;
-    const tell first = first_tell(p);
+    const tell first = first_tell(p, p->teller);
     const char *between = "\n  path   ";
     if (p->teller && first.op == SETT__NONE) {
         sett__putf(to, "%swarp %u has told nobody of ", between, p->index);
@@ -174,6 +177,16 @@ static void put_path(const conflict *p, sett__sink *to, sett__finding *f)
 }
 
 /* ---- what is missing ---------------------------------------------------------------------------------------------------- */
+/* A warp that began the older one told others later, and the newer one is behind that: a wait before it is enough. */
+static bool is_told(const conflict *p, tell *first)
+{
+    if (p->role != OF_CP_ASYNC && p->role != OF_BULK_READ && p->role != OF_BULK_WRITE)
+        return false;
+    const near *n = p->x->n;
+    *first = first_tell(p, &n->walker[p->rank * n->warps + p->index]);
+    return first->op != SETT__NONE && p->x->known && sett__covers(n, p->x->known, BEFORE, sett__agent(n, OF_WARP, p->rank, p->index), MANY_LANES, first->time);
+}
+
 /* The newer one goes on by itself, and had begun when the older one came. */
 static bool is_under_way(const conflict *p)
 {
@@ -202,7 +215,7 @@ static void put_order(const conflict *p, sett__sink *to)
     const actor *x = p->x;
     const bool meanwhile = is_under_way(p);
     const uint32_t wait = awaited(p);
-    const tell first = first_tell(p);
+    tell first = first_tell(p, p->teller);
     const uint32_t round = wait != SETT__NONE ? sett__round_of(x->n, x->c, x->w, wait, __builtin_ctz(x->lanes)) : 0;
     const bool same_warp = p->index == p->self_index && p->rank == p->self_rank;
     if (wait != SETT__NONE && wait < p->a->op && same_loop(x->n, wait, p->a->op) && same_warp && round > p->a->round) {
@@ -218,6 +231,9 @@ static void put_order(const conflict *p, sett__sink *to)
         sett__put(to, " and ");
         put_the(p, true, to);
         sett__put_outside(x->c, wait, p->a->op, to);
+    } else if (done[p->role] && is_told(p, &first)) {
+        sett__putf(to, "%.*s, before ", (int)strcspn(done[p->role], ","), done[p->role]);
+        sett__put_code(x->c, first.op, to);
     } else if (meanwhile || done[p->role]) {
         sett__putf(to, "%s, before ", done[meanwhile ? p->self_role : p->role]);
         put_the(p, meanwhile, to);
@@ -268,7 +284,7 @@ static uint32_t late_fence(const conflict *p, bool *of_reader)
 static void put_fence(const conflict *p, sett__sink *to)
 {
     bool of_reader;
-    const uint32_t told = first_tell(p).op, late = late_fence(p, &of_reader);
+    const uint32_t told = first_tell(p, p->teller).op, late = late_fence(p, &of_reader);
     sett__put(to, "sett_fence_view_async_shared(b) by the thread of ");
     put_the(p, true, to);
     sett__put(to, ", behind it and before ");
@@ -419,7 +435,7 @@ static void put_before_tell(const sett__core *c, const near *n, const mbar *m, s
     uint32_t role, rank, index;
     sett__agent_is(n, m->agent, &role, &rank, &index);
     const conflict p = {.x = &(actor){.c = (sett__core *)(uintptr_t)c}, .a = &(access){.round = 0}, .old = m->init, .teller = &n->walker[rank * n->warps + index]};
-    const tell first = first_tell(&p);
+    const tell first = first_tell(&p, p.teller);
     if (first.op == SETT__NONE)
         return;
     sett__put(to, " and before ");
