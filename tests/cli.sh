@@ -695,6 +695,7 @@ assert [r["ruleId"] for run in runs for r in run["results"]] == ["bounds"], runs
 END
 expect 0 '^sett check: 0 errors, 0 warnings, 0 costs$' check softmax --cols 64 X=16x64 Y=16x64 --orders 3
 expect 0 '^sett check: softmax: proved for all orders and for all data of these extents$' check softmax --cols 64 X=16x64 Y=16x64
+expect 0 '^sett check: softmax: there is 1 order, and it ran$' check softmax --cols 64 X=16x64 Y=16x64 --orders all
 expect 0 '^sett check: 0 errors' check -- "$b/examples/saxpy"
 expect 1 '^sett check: 1 error,' check --errors -- "$sett" run "$d/wrong.tape" "Y=:$d/y.npy"
 # What each of three processes finds is one finding, and so is what is suppressed, which counts no more.
