@@ -3,7 +3,7 @@
  * goes over its run again. Lanes that have the same expert find each other by sett_match_any_sync. */
 #include "kernels.h"
 
-enum { LANES = 32, AHEAD = 8 /* ids of a lane that are under way at once */ };
+enum { LANES = 32, AHEAD = 4 /* ids of a lane that are under way at once */ };
 
 static void settle(void *options, choice *c)
 {

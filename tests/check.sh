@@ -106,7 +106,7 @@ fuzz() { # the corpus and mutations of it, and random tapes; make fuzz is libFuz
     shift 2
     build "$@" "$b/fuzz-replay" "$b/fuzz-tapes" && "$b/fuzz-replay" && "$b/fuzz-tapes" -n "$tapes" -j "$jobs"
 }
-threaded="together remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch graph metrics nvtx verify_user alias"
+threaded="together check_global remote sim cancel bad_code sim_memory sim_bounds stress async stale store held slots engine compile cache disk layers pack warm warm_start launch graph metrics nvtx verify_user alias"
 races() { # a runner of these suites alone: the others would be a third of what is compiled
     b=build/san-thread
     # shellcheck disable=SC2086

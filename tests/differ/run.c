@@ -8,16 +8,18 @@
 
 static const struct way {
     const char *name;
-    bool plain;
+    enum { DEFAULT, PLAIN, CHECKED, PROGRAMS } program;
     sett__async async;
     int threads;
 } ways[] = {
-    {"default", false, {SETT__ASYNC_LAZY, 0}, 1},
-    {"plain", true, {SETT__ASYNC_LAZY, 0}, 1},
-    {"eager", false, {SETT__ASYNC_EAGER, 0}, 1},
-    {"random", false, {SETT__ASYNC_RANDOM, 7}, 1},
+    {"default", DEFAULT, {SETT__ASYNC_LAZY, 0}, 1},
+    {"plain", PLAIN, {SETT__ASYNC_LAZY, 0}, 1},
+    {"eager", DEFAULT, {SETT__ASYNC_EAGER, 0}, 1},
+    {"random", DEFAULT, {SETT__ASYNC_RANDOM, 7}, 1},
+    {"checked", CHECKED, {SETT__ASYNC_LAZY, 0}, 1},
+    {"checked, random", CHECKED, {SETT__ASYNC_RANDOM, 7}, 1},
 };
-enum { WAYS = SETT__COUNT(ways), MODEL = WAYS };
+enum { WAYS = SETT__COUNT(ways), MODEL = WAYS, FOUND = 400 };
 
 size_t case_bytes(const tape_case *c, int i)
 {
@@ -59,10 +61,17 @@ static void *filled(const tape_case *c, int i, const void *like)
     return p;
 }
 
+/* A case is right in every order, so nothing is found. */
+static void note_finding(void *to, const sett_finding *f)
+{
+    snprintf(to, FOUND, "%s", f->text);
+}
+
 static sett_status launch(const tape_case *c, const struct way *w, const sett__program *p, void *const *memory, sett_error *err)
 {
     unsigned char params[BUFFERS * 8 + 4];
     sett__extent extent[BUFFERS];
+    char found[FOUND];
     const int32_t n = c->blocks * c->block[0] * c->block[1];
     const size_t len = (size_t)c->n_buffer * 8;
     for (int i = 0; i < c->n_buffer; i++) {
@@ -70,9 +79,15 @@ static sett_status launch(const tape_case *c, const struct way *w, const sett__p
         extent[i] = (sett__extent){memory[i], case_bytes(c, i)};
     }
     memcpy(params + len, &n, sizeof n);
+    sett__checked check = {.to = {.checks = SETT_CHECKS_ERRORS, .fn = note_finding, .user = found}};
     const sett__sim_launch l = {.grid = {(uint32_t)c->blocks, 1, 1}, .block = {(uint32_t)c->block[0], (uint32_t)c->block[1], 1}, .async = w->async,
-                                .params = params, .params_len = len + sizeof n, .extent = extent, .threads = w->threads, .name = "case"};
-    return sett__sim_run(p, &l, err);
+                                .params = params, .params_len = len + sizeof n, .extent = extent, .threads = w->threads, .name = "case", .check = w->program == CHECKED ? &check : NULL};
+    *found = 0;
+    const sett_status s = sett__sim_run(p, &l, err);
+    sett__before_free(check.after);
+    if (!s && *found)
+        return sett__error(err, SETT_E_FAULT, "found: %s", found);
+    return s;
 }
 
 static bool is_nan(sett_dtype d, const uint8_t *at)
@@ -124,18 +139,18 @@ static int compared(const tape_case *c, void *memory[WAYS + 1][BUFFERS], char *w
 static int run_ways(const tape_case *c, const sett__tape *t, void *memory[WAYS + 1][BUFFERS], char *why, size_t size)
 {
     sett_error err = {0};
-    sett__program *program[2] = {NULL, NULL};
+    sett__program *program[PROGRAMS] = {NULL};
     int verdict = VERDICT_SAME;
-    for (int plain = 0; plain < 2; plain++)
-        if (sett__program_make(t, plain, &program[plain], &err))
+    for (int i = 0; i < PROGRAMS; i++)
+        if (i == CHECKED ? sett__program_check(t, SETT_CHECKS_ERRORS, &program[i], &err) : sett__program_make(t, i == PLAIN, &program[i], &err))
             abort();
     for (int w = 0; w < WAYS && verdict == VERDICT_SAME; w++)
-        if (launch(c, &ways[w], program[ways[w].plain], memory[w], &err)) {
+        if (launch(c, &ways[w], program[ways[w].program], memory[w], &err)) {
             snprintf(why, size, "%s: %.400s", ways[w].name, err.text);
             verdict = VERDICT_DIFFERS;
         }
-    sett__program_free(program[0]);
-    sett__program_free(program[1]);
+    for (int i = 0; i < PROGRAMS; i++)
+        sett__program_free(program[i]);
     return verdict == VERDICT_SAME ? compared(c, memory, why, size) : verdict;
 }
 

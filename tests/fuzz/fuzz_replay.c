@@ -105,11 +105,12 @@ static void run_on(const struct target *t, const input *in)
 
 static void replay(const struct target *t, long mutations, uint64_t seed)
 {
-    enum { REPORT_EACH = 1000000, SLOWER = 50 }; /* tape_runs: by so much than others */
+    enum { REPORT_EACH = 1000000, SLOWER = 50 }; /* those that run: by so much than others */
     static input in[MOST_FILES];
     uint64_t s = seed;
-    bool fields = !strcmp(t->name, "tape_bytes");
-    mutations = strcmp(t->name, "tape_runs") ? mutations : mutations / SLOWER;
+    bool runs = !strcmp(t->name, "tape_runs") || !strcmp(t->name, "tape_checked"), fields = !strcmp(t->name, "tape_bytes") || !strcmp(t->name, "tape_checked");
+    mutations = runs ? mutations / SLOWER : mutations;
+    fuzz_tapes_run = runs;
     int n = read_corpus(t->name, in);
     if (!n) {
         fprintf(stderr, "tests/fuzz/%s is empty\n", t->name);

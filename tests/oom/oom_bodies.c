@@ -28,6 +28,25 @@ void oom_structs(sett_build *b, const void *user)
     sett_set(Y, sett_mul(sett_at(scale, w), sett_to(sett_at(sett_field_tensor(W, q8, "q"), w, lane), SETT_F32)), w, lane);
 }
 
+/* Races in shared and in global memory, a relaxed flag, memory that nobody has written, and banks. */
+void oom_wrong(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_grid(b, 2), sett_block(b, 64);
+    sett_tensor *Y = sett_param(b, "Y", SETT_I32, sett_make_layout(b, T1(256)));
+    sett_tensor *S = sett_make_smem_tensor(b, SETT_I32, 64, 16), *U = sett_make_smem_tensor(b, SETT_I32, 64 * 32, 16);
+    sett_val *t = sett_thread_idx(b, 0), *block = sett_block_idx(b, 0), *at = sett_add(sett_mul(block, 64), t);
+    sett_set(S, t, t);
+    sett_set(Y, sett_add(sett_at(S, sett_sub(63, t)), sett_at(U, sett_mul(t, 32))), at);
+    sett_set(Y, block, 200);
+    sett_if (b, sett_eq(t, 0)) {
+        sett_set(Y, 1, sett_add(block, 210));
+        sett_val *seen = sett_atomic_ordered(Y, SETT_ATOMIC_ADD, SETT_SEM_RELAXED, SETT_SCOPE_GPU, 1, 220);
+        sett_if (b, sett_eq(seen, 1))
+            sett_set(Y, sett_at(Y, sett_sub(211, block)), 221);
+    }
+}
+
 /* By what a launch gives, and by what follows from that. */
 void oom_dividing(sett_build *b, const void *user)
 {
@@ -116,7 +135,7 @@ const char oom_boxes[] =
     "%8 = const i32 1024\n%9 = eq i1 %0, %6\n%10 = const i32 32\n%11 = const i32 33\n%12 = const i32 256\nif %9 {\n  mbarrier.init %5[0] %11\n  fence.mbarrier_init\n  mbarrier.expect_tx %5[0] %8 arrive\n"
     "  tma.load %4[0] from %3 done %5[0] at %6, %6\n}\ncp.async %4[%0 + 256] %1[%0] bytes=4 of=4\ncp.async.mbarrier.arrive %5[0] noinc\n"
     "loop {\n  %50 = mbarrier.try_wait i1 %5[0] %6\n  %51 = not i1 %50\n  while %51\n}\n"
-    "bulk.store %2[0] from %4[0] bytes %8 pred %9\nbulk.commit\nbulk.wait\n";
+    "%60 = bid.x i32\n%61 = mul i32 %60, %12\nbulk.store %2[%61] from %4[0] bytes %8 pred %9\nbulk.commit\nbulk.wait\n";
 
 /* Products of matrices by a warp and by a warp group, of which each element of D is the sum. */
 const char oom_products[] =

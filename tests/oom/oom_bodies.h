@@ -14,6 +14,7 @@ void oom_looping(sett_build *, const void *unused);
 void oom_packing(sett_build *, const void *unused);
 void oom_inlining(sett_build *, const void *unused);
 void oom_maps(sett_build *, const void *unused);
+void oom_wrong(sett_build *, const void *unused); /* of what the checker finds, some of each kind: Y, 256 elements of Int32 */
 /* Tapes: D of A, 1024 elements. */
 extern const char oom_boxes[], oom_products[];
 #endif

@@ -3,6 +3,7 @@
  * right one. */
 #define SETT_SHORT
 #include <check.h>
+#include <pthread.h>
 #include <sett/sett.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,6 +411,59 @@ START_TEST(strict)
 }
 END_TEST
 
+/* ---- many threads ------------------------------------------------------------------------------------------------------------ */
+enum { CHECKERS = 8, ROUNDS = 125 };
+typedef struct checker {
+    sett_kernel *k[2]; /* wrong, right */
+    int told, wrong;
+} checker;
+
+static void count(void *user, const sett_finding *f)
+{
+    ((checker *)user)->told += f->kind == SETT_CHECK_ORDER;
+}
+
+/* Whoever found it before, each launch is told what it finds. */
+static void *launch_checked(void *user)
+{
+    checker *m = user;
+    int32_t x[N] = {0}, d[N] = {0}, flag[16];
+    const sett_buf bx = sett_buf_1d(x, SETT_I32, N), bd = sett_buf_1d(d, SETT_I32, N), bf = sett_buf_1d(flag, SETT_I32, 16);
+    const sett_check_options how = {.size = sizeof how, .checks = SETT_CHECKS_ERRORS, .finding = count, .user = m};
+    for (int i = 0; i < ROUNDS; i++) {
+        memset(flag, 0, sizeof flag);
+        m->told = 0;
+        m->wrong += sett_check(m->k[i & 1], &how, NULL, &bx, &bd, &bf) || (m->told == 0) != (i & 1);
+    }
+    return NULL;
+}
+
+START_TEST(threads_that_check)
+{
+    checker m[CHECKERS];
+    pthread_t t[CHECKERS];
+    sett_kernel *k[2];
+    sett_engine *e;
+    sett_error err = {0};
+    const sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = ""};
+    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
+    for (int right = 0; right < 2; right++) {
+        const plan p = {.body = chain, .right = right};
+        ck_assert_msg(!sett_compile(e, record, &(sett_compile_options){.size = sizeof(sett_compile_options), .name = "k", .target = "cpu", .user = &p}, &k[right], &err), "%s", err.text);
+    }
+    for (int i = 0; i < CHECKERS; i++) {
+        m[i] = (checker){.k = {k[0], k[1]}};
+        ck_assert_int_eq(pthread_create(&t[i], NULL, launch_checked, &m[i]), 0);
+    }
+    for (int i = 0; i < CHECKERS; i++)
+        pthread_join(t[i], NULL);
+    for (int i = 0; i < CHECKERS; i++)
+        ck_assert_msg(!m[i].wrong, "thread %d: %d of %d launches", i, m[i].wrong, ROUNDS);
+    sett_kernel_release(k[0]), sett_kernel_release(k[1]);
+    sett_engine_close(e);
+}
+END_TEST
+
 Suite *check_global_suite(void)
 {
     Suite *s = suite_create("check_global");
@@ -418,6 +472,7 @@ Suite *check_global_suite(void)
     tcase_add_test(t, strict);
     tcase_add_test(t, launches);
     tcase_add_loop_test(t, never_written, 0, 2);
+    tcase_add_test(t, threads_that_check);
     suite_add_tcase(s, t);
     return s;
 }

@@ -184,6 +184,23 @@ START_TEST(refused)
 }
 END_TEST
 
+/* The shapes of models assemble, have no local memory and spill nothing. */
+START_TEST(targets)
+{
+    static const char *const target[] = {"sm_80", "sm_90a", "sm_120a"};
+    const sett_embedding_options table = {.size = sizeof table, .dtype = SETT_BF16, .cols = 4096}, odd = {.size = sizeof odd, .dtype = SETT_BF16, .cols = 8191};
+    const sett_copy_pages_options copy = {.size = sizeof copy, .dtype = SETT_BF16, .cols = 16384};
+    const sett_gather_pages_options gather = {.size = sizeof gather, .dtype = SETT_BF16, .d = 128, .page = 16};
+    const sett_cumsum_options rows = {.size = sizeof rows, .dtype = SETT_BF16}, vector = {.size = sizeof vector, .dtype = SETT_F32, .split = 1};
+    ck_assert_int_le(check_target(r.e, sett_embedding, &table, target[_i], "ld.global.v"), 0);
+    ck_assert_int_le(check_target(r.e, sett_embedding, &odd, target[_i], "ld.global.v"), 0);
+    ck_assert_int_le(check_target(r.e, sett_copy_pages, &copy, target[_i], "ld.global.v"), 0);
+    ck_assert_int_le(check_target(r.e, sett_gather_pages, &gather, target[_i], "ld.global.v"), 0);
+    ck_assert_int_le(check_target(r.e, sett_cumsum, &rows, target[_i], "shfl.sync.up"), 0);
+    ck_assert_int_le(check_target(r.e, sett_cumsum, &vector, target[_i], "atom"), 0);
+}
+END_TEST
+
 Suite *gather_suite(void)
 {
     Suite *s = suite_create("gather");
@@ -195,6 +212,7 @@ Suite *gather_suite(void)
     tcase_add_loop_test(t, gather_pages, 0, 4);
     tcase_add_loop_test(t, cumsum, 0, 20);
     tcase_add_test(t, refused);
+    tcase_add_loop_test(t, targets, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }

@@ -215,6 +215,19 @@ START_TEST(refused)
 }
 END_TEST
 
+/* The shapes of models assemble, have no local memory and spill nothing. */
+START_TEST(targets)
+{
+    static const char *const target[] = {"sm_80", "sm_90a", "sm_120a"};
+    const sett_moe_topk_options top = {.size = sizeof top, .dtype = SETT_BF16, .experts = 256, .top_k = 8, .sigmoid = 1, .bias = 1, .groups = 8, .top_groups = 4, .renormalise = 1};
+    const sett_moe_permute_options order = {.size = sizeof order, .experts = 128, .top_k = 8};
+    const sett_moe_unpermute_options back = {.size = sizeof back, .dtype = SETT_BF16, .cols = 4096, .top_k = 8};
+    ck_assert_int_le(check_target(r.e, sett_moe_topk, &top, target[_i], "redux.sync"), 0);
+    ck_assert_int_le(check_target(r.e, sett_moe_permute, &order, target[_i], "match.any"), 0);
+    ck_assert_int_le(check_target(r.e, sett_moe_unpermute, &back, target[_i], "fma.rn.f32"), 0);
+}
+END_TEST
+
 Suite *moe_suite(void)
 {
     Suite *s = suite_create("moe");
@@ -225,6 +238,7 @@ Suite *moe_suite(void)
     tcase_add_loop_test(t, permute, 0, (int)(sizeof orders / sizeof *orders));
     tcase_add_loop_test(t, unpermute, 0, FLOATS * 3);
     tcase_add_test(t, refused);
+    tcase_add_loop_test(t, targets, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }

@@ -309,6 +309,26 @@ START_TEST(rows_of_none)
 }
 END_TEST
 
+/* The CPU engine and every GPU draw the same tokens: the hash (FNV-1a) is what the CPU engine drew. Temperatures are high, so that many tokens may come. */
+START_TEST(same_tokens_everywhere)
+{
+    static const uint64_t drawn[OPTIONS] = {0x679cdef39a024d84, 0x0958a87a33bac110, 0xf68c912296c27850, 0x431e03a79d978400, 0x2ef0659e1b4be6dd,
+        0x5badde983ef16d58, 0x740199fd97daba9d, 0x1216a630611ec7d1, 0x22c6adc650ef2baf};
+    enum { ROWS = 64 };
+    const sett_sampling_options o = options_of(_i, SETT_F32, 4099);
+    problem p = problem_make(&o, ROWS);
+    for (int m = 0; m < ROWS; m++)
+        reals(&p.a[TEMPERATURE])[m] = 2 + (float)m / 16;
+    cells_send(&p.a[TEMPERATURE]);
+    problem_run(&p);
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < p.a[TOKEN].bytes; i++)
+        hash = (hash ^ ((const uint8_t *)p.a[TOKEN].host)[i]) * 1099511628211u;
+    ck_assert_msg(hash == drawn[_i], "0x%016llx, should be 0x%016llx", (unsigned long long)hash, (unsigned long long)drawn[_i]);
+    problem_drop(&p);
+}
+END_TEST
+
 #define NOT(body, text, target, ...) \
     do { \
         sett_##body##_options o_ = {.size = sizeof o_, __VA_ARGS__}; \
@@ -354,6 +374,7 @@ Suite *sampling_suite(void)
     tcase_add_loop_test(t, philox_is_that_of_the_paper, 0, 3);
     tcase_add_loop_test(t, draws, 0, FLOATS * COLUMNS * OPTIONS);
     tcase_add_loop_test(t, frequencies, 0, OPTIONS);
+    tcase_add_loop_test(t, same_tokens_everywhere, 0, OPTIONS);
     tcase_add_loop_test(t, argmax, 0, FLOATS * COLUMNS);
     tcase_add_test(t, rows_of_none);
     tcase_add_test(t, refused);

@@ -147,7 +147,7 @@ static bool run_block(sett__core *c, sett__cta *b, uint32_t first)
             continue;
         sett__cta_turn_to(c, b);
         k->turns++;
-        if (sett__exec(c, w) == SETT__FAULTED || !sett__events_chance(c))
+        if ((c->program->follow ? sett__exec_followed : sett__exec)(c, w) == SETT__FAULTED || !sett__events_chance(c))
             return false;
     }
     return release_barrier(c, b) && (b->left || end_block(c, b));

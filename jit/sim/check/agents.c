@@ -258,6 +258,7 @@ bool sett__near_begin(sett__core *c)
     if (!n)
         return false;
     forget(n);
+    n->begun = false;
     n->across = false;
     n->maps_released = 0;
     n->time = 1; /* of what nobody knows yet; 0 is known to all */
@@ -279,5 +280,6 @@ bool sett__near_begin(sett__core *c)
     for (uint32_t i = 0; i < n->warps * n->blocks; i++)
         if (!(n->walker[i].known = sett__clocks_new(n, NULL)))
             return false;
+    n->begun = true;
     return true;
 }

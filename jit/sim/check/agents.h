@@ -143,7 +143,7 @@ typedef struct near {
     actor last_one;              /* who had the last effect, and of which event; when */
     const sett__event *last_event;
     uint32_t last_time;
-    bool full;                   /* out of memory */
+    bool full, begun;            /* full: out of memory; begun: there was memory for what each warp needs */
 } near;
 
 /* ---- clocks.c ------------------------------------------------------------------------------------------------------ */

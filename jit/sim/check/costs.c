@@ -40,7 +40,7 @@ static void add_word(banks *b, uint32_t word, bool alone)
 static uint32_t phase(const sett__accesses *a, int first, int n)
 {
     banks b = {.most = 0};
-    for (int l = first; l < first + n; l++)
+    for (int l = first; l < first + n && l < WARP; l++) /* of 12 bytes the last phase has fewer */
         for (uint64_t at = a->at[l] / WORD; a->lanes >> l & 1 && at <= (a->at[l] + a->bytes - 1) / WORD; at++)
             add_word(&b, (uint32_t)at, a->how == SETT__UPDATE && a->insn->step == SETT__S_ATOM);
     return b.most;

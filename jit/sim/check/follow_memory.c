@@ -220,7 +220,7 @@ static const unsigned char *global_at(const follow *f, const sett__place *at, in
     const uint64_t byte = (uint64_t)sett__place_index(f->w, at, lane) << f->i->lg;
     if (r->space == SETT__ADDRESS)
         return (const unsigned char *)(uintptr_t)(((const uint64_t *)sett__at(f->w, r->from))[lane] + byte);
-    return f->c->cta->window[at->root].p + byte;
+    return (const unsigned char *)((uintptr_t)f->c->cta->window[at->root].p + (uintptr_t)byte); /* it may be outside */
 }
 
 static bool may_be_unwritten(const follow *f, const sett__place *at)
@@ -345,6 +345,19 @@ static void keep_read(const follow *f, const places *p, int l)
         sett__shadow_from(s, at, p->bytes, sett__poison_read_at(f->c, f->i->op, (uint32_t)(p->root - f->c->program->root), at));
 }
 
+/* It is asked for before the atomic has found its place: is there memory, words of 4 bytes? */
+static bool is_inside(const follow *f, const sett__place *at, const unsigned char *p, size_t bytes)
+{
+    const sett__window *w = &f->c->cta->window[at->root];
+    if (bytes % 4 == 0 && f->c->program->root[at->root].space != SETT__ADDRESS)
+        return (int64_t)((uintptr_t)p - (uintptr_t)w->p) >= w->lo && (int64_t)((uintptr_t)p - (uintptr_t)w->p) <= w->hi - (int64_t)bytes;
+    sett__extent in;
+    bool freed;
+    const unsigned char *word = p - (uintptr_t)p % 4;
+    return sett__allocations_around(f->c->launch->blocks, p, &in, &freed) && !freed && word >= (const unsigned char *)in.data &&
+        (size_t)(word - (const unsigned char *)in.data) + (bytes + (uintptr_t)p % 4 + 3) / 4 * 4 <= in.bytes;
+}
+
 /* What an atomic makes of global memory it stores there. */
 static void atom_global(const follow *f, const sett__place *at, uint32_t lanes)
 {
@@ -352,7 +365,7 @@ static void atom_global(const follow *f, const sett__place *at, uint32_t lanes)
     for (uint32_t left = i->atom.code != SETT__XCHG && may_be_unwritten(f, at) ? lanes : 0; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         const unsigned char *p = global_at(f, at, l);
-        const int64_t bad = sett__unwritten(f->c->launch->blocks, p, (size_t)i->n << i->lg);
+        const int64_t bad = is_inside(f, at, p, (size_t)i->n << i->lg) ? sett__unwritten(f->c->launch->blocks, p, (size_t)i->n << i->lg) : -1;
         if (bad >= 0)
             sett__poison_tell(f->c, f->w, 1u << l, i->op, sett__poison_read_at(f->c, i->op, at->root, (uint32_t)(p + bad - f->c->cta->window[at->root].p)), to_global);
     }

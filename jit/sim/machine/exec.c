@@ -2,8 +2,7 @@
 /* One warp, an instruction at a time. */
 #include "machine.h"
 
-/* The same of a program that is followed. */
-static sett__state exec_followed(sett__core *c, sett__warp *w)
+sett__state sett__exec_followed(sett__core *c, sett__warp *w)
 {
     const sett__follow *f = c->program->follow;
     const sett__insn *code = c->program->code;
@@ -18,8 +17,6 @@ static sett__state exec_followed(sett__core *c, sett__warp *w)
 
 sett__state sett__exec(sett__core *c, sett__warp *w)
 {
-    if (c->program->follow)
-        return exec_followed(c, w);
     const sett__insn *code = c->program->code;
     w->state = SETT__RUNNING;
     while (w->state == SETT__RUNNING) {

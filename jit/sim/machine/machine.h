@@ -48,6 +48,7 @@ sett__turn_end sett__block_go_on(sett__core *);
 /* ---- exec.c ------------------------------------------------------------------------------------------------ */
 /* Runs a warp until it ends, waits, pauses or faults; the new state is in it too. */
 sett__state sett__exec(sett__core *, sett__warp *);
+sett__state sett__exec_followed(sett__core *, sett__warp *); /* of a program that has .follow, which clusters run */
 /* Straight-line code of another section. */
 void sett__exec_section(sett__core *, sett__warp *, int section);
 

@@ -330,14 +330,23 @@ static bool sync_warp(sett__core *c, sett__warp *w, const sett__insn *i)
            sett__tell_sync(c, (sett__sync){.what = SETT__LANES_SYNC, .warp = w, .lanes = w->active, .op = i->op});
 }
 
-static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
+static bool wait_at_barrier(sett__warp *w)
 {
-    if (!sett__whole_warp(c, w, i, "barrier in a branch") ||
-        !sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .n = 1}))
-        return false;
     w->state = SETT__WAITING;
     w->wait = (sett__wait){SETT__FOR_BARRIER, 0};
     return true;
+}
+
+/* Apart, and called last, so that others save no registers. */
+static __attribute__((noinline)) bool watched_barrier(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return sett__whole_warp(c, w, i, "barrier in a branch") &&
+        sett__tell_sync(c, (sett__sync){.what = SETT__BARRIER_ARRIVE, .warp = w, .lanes = w->active, .op = i->op, .of = c->cta, .n = 1}) && wait_at_barrier(w);
+}
+
+static bool barrier(sett__core *c, sett__warp *w, const sett__insn *i)
+{
+    return w->active != w->live || c->program->watch ? watched_barrier(c, w, i) : wait_at_barrier(w);
 }
 
 /* Blocks run on several threads. */
