@@ -138,10 +138,10 @@ void sett_moe_permute(sett_build *b, const void *user)
     sett__begin(b, o.no_pdl);
     work w = {.o = &o, .b = b, .warps = o.tuning.threads / LANES, .lane = sett_lane_idx(b), .warp = sett_warp_idx(b), .t = sett_thread_idx(b, 0), .tokens = M, .id = ID, .n = sett_mul(M, o.top_k)};
     w.counts = sett_make_smem_tensor(b, SETT_I32, sett_make_layout(b, T(o.experts, w.warps)), 16, .name = "counts");
-    sett_for (b, i, w.t, o.experts * w.warps, o.tuning.threads)
-        sett_set(w.counts, 0, i);
     sett_for (b, i, w.t, R, o.tuning.threads)
         sett_set(TOKEN, -1, i);
+    sett_for (b, i, w.t, o.experts * w.warps, o.tuning.threads)
+        sett_set(w.counts, 0, i);
     sett_sync_threads(b);
     walk(&w, count, NULL);
     sett_sync_threads(b);

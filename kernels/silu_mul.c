@@ -17,13 +17,14 @@ static void settle(void *options, choice *c)
 
 static sett_val *activated(const sett_silu_mul_options *o, sett_val *gate)
 {
+    const sett_dtype fine = o->out == SETT_F32 ? SETT_F32 : SETT_F16; /* memory is what takes time here, and not the longer polynomial */
     switch (o->activation) {
     case SETT_ACTIVATION_RELU:
         return sett_max(gate, 0.0);
     case SETT_ACTIVATION_GELU:
-        return sett__gelu(gate, o->out);
+        return sett__gelu(gate, fine);
     case SETT_ACTIVATION_GELU_TANH:
-        return sett__gelu_tanh(gate, o->out);
+        return sett__gelu_tanh(gate, fine);
     default:
         return sett__silu(gate);
     }

@@ -659,7 +659,7 @@ code=$?
 n=$((n + 1))
 if [ $code != 1 ] || ! grep -qxF 'default device: cpu, as SETT_DEVICE says' "$d/settings" ||
     [ "$(grep -c '^sett: SETT_' "$d/settings")" != 2 ] ||
-    ! grep -qxF 'sett: SETT_CPU_ASYNC is "nope" in the environment: it is eager, lazy or random:SEED' "$d/settings" ||
+    ! grep -qxF 'sett: SETT_CPU_ASYNC is "nope" in the environment: it is eager, lazy, systematic or random:SEED' "$d/settings" ||
     ! grep -qxF 'sett: SETT_ASSERTS is "perhaps" in the environment: it is 1, 0, true, false, yes, no, on or off' "$d/settings"; then
     echo "doctor of misspelt settings: exit $code"
     cat "$d/settings"
@@ -695,6 +695,7 @@ assert [r["ruleId"] for run in runs for r in run["results"]] == ["bounds"], runs
 END
 expect 0 '^sett check: 0 errors, 0 warnings, 0 costs$' check softmax --cols 64 X=16x64 Y=16x64 --orders 3
 expect 0 '^sett check: softmax: proved for all orders and for all data of these extents$' check softmax --cols 64 X=16x64 Y=16x64
+expect 0 '^sett check: softmax: there is 1 order, and it ran$' check softmax --cols 64 X=16x64 Y=16x64 --orders all
 expect 0 '^sett check: 0 errors' check -- "$b/examples/saxpy"
 expect 1 '^sett check: 1 error,' check --errors -- "$sett" run "$d/wrong.tape" "Y=:$d/y.npy"
 # What each of three processes finds is one finding, and so is what is suppressed, which counts no more.

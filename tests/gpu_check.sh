@@ -51,7 +51,7 @@ for suite in gpu devices; do # each by itself: the last test of gpu spoils its p
     CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1
 done
 side_by_side conform programs properties kernels attention attention_decode gemm_mma gemm_few_rows gemm grouped product product_given product_groups product_pointers \
-    product_blocks epilogues epilogue_blocks activations hopper promote weights pipeline tma_copies
+    product_blocks epilogues epilogue_blocks activations hopper promote weights rows rope sampling moe gather pipeline tma_copies
 part "suites, as graphs"
 for suite in programs conform; do # as graphs whose nodes are updated
     SETT_TEST_GRAPH=1 CK_FORK=no SETT_TEST_GPU=1 "$b/runner" $suite || bad=1

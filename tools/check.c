@@ -313,6 +313,10 @@ static void set_order(const options *o, int n)
     char text[32];
     if (!o->orders)
         return;
+    if (o->orders == ORDERS_ALL) {
+        setenv("SETT_CPU_ASYNC", "systematic", 1);
+        return;
+    }
     snprintf(text, sizeof text, n > 1 ? "random:%d" : n ? "eager" : "lazy", n - 1);
     setenv("SETT_CPU_ASYNC", text, 1);
 }
@@ -340,7 +344,7 @@ static int run_program(char **argv)
 static int check_program(const options *o)
 {
     int code = EXIT_OK;
-    for (int n = 0; n < (o->orders ? o->orders : 1); n++) {
+    for (int n = 0; n < (o->orders > 0 ? o->orders : 1); n++) {
         set_order(o, n);
         const int one = run_program(o->argv);
         code = code ? code : one;
@@ -377,7 +381,7 @@ static int check_kernel(const options *o)
         return fail("out of memory");
     cpu.device = cpu.target = "cpu";
     cpu.argv = argv;
-    for (int n = 0; n < (o->orders ? o->orders : 1); n++) {
+    for (int n = 0; n < (o->orders > 0 ? o->orders : 1); n++) {
         set_order(o, n);
         for (int i = 0; i < o->argc; i++)
             argv[i] = copy_of(o->argv[i]);

@@ -184,6 +184,7 @@ static const struct {
     {CHECK, "--errors            check: errors alone, no warnings and costs"},
     {CHECK, "--strict            check: stores of equal values by one instruction race too"},
     {CHECK, "--orders N          check: runs N times: what goes on by itself late, early, then at moments of N - 2 seeds"},
+    {CHECK, "--orders all        check: of small kernels: each launch in all orders, 10000 at most"},
     {LAYOUT | COMPILE | CACHE | EXPORT | COMPLETION, "-o, --output FILE   where the result goes; default: standard output. export: NAME of NAME.h and NAME.c, or NAME.o"},
     {COMPILE, "--emit KIND         compile: ptx, cubin, tape (text), tape-bytes or report"},
     {LAYOUT, "--emit KIND         layout: text, svg, html"},
@@ -412,6 +413,8 @@ static int parse(options *o, int argc, char **argv, uint64_t *given)
             code = amount_parse(c == O_BYTES ? "--bytes" : "--flops", optarg, c == O_BYTES ? &o->bytes : &o->flops);
         else if (i < sizeof flag / sizeof *flag && flag[i])
             *flag[i] = true;
+        else if (c == O_ORDERS && !strcmp(optarg, "all"))
+            o->orders = ORDERS_ALL;
         else if (i < sizeof counts / sizeof *counts && counts[i].name)
             code = count_parse(counts[i].name, optarg, 1, counts[i].most, counts[i].to);
         else

@@ -12,6 +12,7 @@
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_PARTIAL, EXIT_NO_DEVICE = 5 };
 
 /* ---- main.c ------------------------------------------------------------------ */
+enum { ORDERS_ALL = -1 };
 typedef struct options { /* what every subcommand understands, and what is left */
     bool json, help, version;
     const char *target, *output, *emit, *kernel_op, *dtype, *device, *cache_dir;
@@ -29,7 +30,7 @@ typedef struct options { /* what every subcommand understands, and what is left 
     const char *recorded_for; /* a target: what a tape is chosen for, where its own is the CPU engine's; NULL: that of the kernel */
     const char *sarif; /* of check */
     bool strict, errors, program; /* of check; program: what follows -- */
-    int orders;
+    int orders; /* ORDERS_ALL: all of each launch */
     const char *manifest; /* of cache explain */
     bool list, worker;
     bool metrics; /* of doctor */

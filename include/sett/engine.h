@@ -143,7 +143,8 @@ typedef struct sett_engine_options {
      * shows what is overwritten too early; "random:7", at any moment, by a sequence that the number chooses.
      * Under "lazy" and "random" other warps also get their turn where one arrives at an mbarrier, which shows
      * what is written or read behind its arrival. A kernel that waits as it must gives the same bits under
-     * all. NULL: $SETT_CPU_ASYNC, else lazy. */
+     * all. "systematic": a checked launch runs in all its orders, 10000 at most (docs/checking.md); another
+     * one is lazy. NULL: $SETT_CPU_ASYNC, else lazy. */
     const char *cpu_async;
     /* The machine whose tensor cores the CPU engine models, bit for bit: 75 (sm_75), 80, 86, 89, 90, 100 or
      * 120. A launch of a kernel with a product of matrices that it lacks is SETT_E_TARGET. docs/runtime.md

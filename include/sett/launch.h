@@ -103,6 +103,8 @@ typedef struct sett_check_result {
     uint64_t findings;       /* errors and warnings, as often as they came; costs do not count */
     sett_check_proof proof;
     sett_check_site because; /* .line: where the next proof ends, 0: nowhere. Its strings are the kernel's */
+    uint64_t orders, others; /* order "systematic": that ran; that left other results than the first */
+    bool all;                /* likewise: there are no more */
 } sett_check_result;
 typedef struct sett_check_options {
     size_t size;

@@ -147,7 +147,7 @@ static sett_status check_options(const sett_engine_options *o, sett_error *err)
         return sett__error(err, SETT_E_ARGUMENT, "cpu_timeout_ms %d is negative", o->cpu_timeout_ms);
     sett__async async;
     if (o->cpu_async && !sett__async_parse(&async, o->cpu_async))
-        return sett__error(err, SETT_E_ARGUMENT, "cpu_async is %.60s: it is eager, lazy or random:SEED", o->cpu_async);
+        return sett__error(err, SETT_E_ARGUMENT, "cpu_async is %.60s: it is eager, lazy, systematic or random:SEED", o->cpu_async);
     if ((unsigned)o->checks > SETT_CHECKS_STRICT)
         return sett__error(err, SETT_E_ARGUMENT, "checks %d is none", (int)o->checks);
     if (o->cpu_sm && !sett__sim_models(o->cpu_sm))
@@ -182,7 +182,7 @@ static sett_status environment_async(sett__async *to, sett_error *err)
 {
     const char *text = sett__environment_text("SETT_CPU_ASYNC");
     return !text || sett__async_parse(to, text) ? SETT_OK
-                                                : sett__environment_bad(err, "SETT_CPU_ASYNC", text, "eager, lazy or random:SEED");
+                                                : sett__environment_bad(err, "SETT_CPU_ASYNC", text, "eager, lazy, systematic or random:SEED");
 }
 
 static sett_status environment_checks(sett_checks *to, sett_error *err)

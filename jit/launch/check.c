@@ -14,7 +14,7 @@ static sett_status read_options(const char *func, const sett_check_options *give
         return sett__error(err, SETT_E_ARGUMENT, "%s: checks %d is none of ERRORS, ALL and STRICT", func, (int)o->checks);
     *how = (sett__how){.to = r->finding, .async = r->cpu_async, .result = o->result};
     if (o->order && !sett__async_parse(&how->async, o->order))
-        return sett__error(err, SETT_E_ARGUMENT, "%s: order is %.60s: it is eager, lazy or random:SEED", func, o->order);
+        return sett__error(err, SETT_E_ARGUMENT, "%s: order is %.60s: it is eager, lazy, systematic or random:SEED", func, o->order);
     if (!k->cpu)
         return sett__error(err, SETT_E_TARGET, "%s: %s is for %s, and a kernel for a GPU keeps no tape: compile it for \"cpu\"", func, k->plan->name, sett__meta_of(k)->target);
     const sett_checks own = k->rest->cpu->checks;

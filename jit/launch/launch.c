@@ -49,8 +49,10 @@ static void told(const sett__how *how, const char *kernel, sett_status s, const 
 {
     if (!s && !k->any)
         sett__proof_tell(kernel, k->proof, k->because.line ? &k->because : NULL);
+    if (k->orders)
+        sett__orders_tell(kernel, k->orders, k->all, k->others);
     if (!s && how->result)
-        *how->result = (sett_check_result){k->found, k->proof, k->because};
+        *how->result = (sett_check_result){k->found, k->proof, k->because, k->orders, k->others, k->all};
     sett__findings_told(&k->to);
 }
 
@@ -91,7 +93,7 @@ sett_status sett__launch_how(const sett_kernel *k, const sett__how *how, void *h
         .check = check.to.checks > SETT_CHECKS_OFF ? &check : NULL,
     };
     if (sett__running_enter(&r->runnings, &running, handle)) {
-        s = sett__sim_run(how->program, &launch, err);
+        s = sett__sim_orders(how->program, &launch, err);
         sett__running_leave(&r->runnings, &running);
     } else {
         s = sett__runtime_check(r, m->name, err);

@@ -13,13 +13,20 @@ typedef struct sett__extent {
 } sett__extent;
 enum { SETT__MODELLED_SM = 90 };
 enum sett__halt_why { SETT__GO_ON, SETT__HALT_CANCELLED, SETT__HALT_CLOSED, SETT__HALT_LATE, SETT__HALT_POLLED };
-/* When what goes on by itself happens: at once; when nothing goes on without; at any moment, by a sequence of the seed. */
-enum sett__async_policy { SETT__ASYNC_LAZY, SETT__ASYNC_EAGER, SETT__ASYNC_RANDOM };
+/* When what goes on by itself happens: at once; when nothing goes on without; at any moment, by a sequence of the seed. SYSTEMATIC: a launch
+ * that is checked runs in one order after the other; another one is LAZY. */
+enum sett__async_policy { SETT__ASYNC_LAZY, SETT__ASYNC_EAGER, SETT__ASYNC_RANDOM, SETT__ASYNC_SYSTEMATIC };
 typedef struct sett__async {
     int policy;
     uint64_t seed;
 } sett__async;
-bool sett__async_parse(sett__async *, const char *); /* policy.c: "eager", "lazy", "random:7"; false: none of these */
+bool sett__async_parse(sett__async *, const char *); /* policy.c: "eager", "lazy", "random:7", "systematic"; false: none of these */
+/* One order: which of those that might go on did, at each step. async/cluster.c takes what is there, and adds what comes behind. */
+typedef struct sett__choices {
+    struct { uint16_t taken, of; } *choice;
+    uint32_t n, cap, at; /* at: how many of them this run has made */
+    bool full;           /* there was no memory for one */
+} sett__choices;
 struct sett__allocations;
 /* A launch that is checked: who is told of what is found, and what the checker knows. */
 typedef struct sett__checked {
@@ -32,11 +39,14 @@ typedef struct sett__checked {
     sett_check_proof proof;
     sett_check_site because; /* of what stands in the way of the next proof; line 0: a finding, or nothing does */
     struct sett__before *maps; /* launches that wrote tensor maps */
+    uint64_t orders, others; /* SYSTEMATIC: that have run, and that left other results than the first */
+    bool all;                /* there are no more */
 } sett__checked;
 typedef struct sett__sim_launch {
     uint32_t grid[3], block[3];
     uint32_t cluster[3]; /* blocks of a cluster; 0: 1 */
     sett__async async;
+    sett__choices *choices;      /* SYSTEMATIC: of this run; NULL: nobody chooses */
     _Atomic uint64_t *order;     /* gets a digest of what completed when, summed over clusters; NULL: nobody asks */
     struct sett__runnings *runnings; /* launches of the engine that are under way; NULL: this one alone */
     sett__checked *check; /* NULL: it is not checked. The program was made for it */
@@ -70,6 +80,9 @@ void sett__program_free(sett__program *);
 /* Runs the whole grid before it returns. SETT_E_FAULT: with a report that names the kernel's C line. SETT_E_CANCELLED,
  * SETT_E_CLOSED: halt ended it. */
 sett_status sett__sim_run(const sett__program *, const sett__sim_launch *, sett_error *);
+/* orders.c: the same; SYSTEMATIC: in all orders, or in the first of many. Memory is left as by the first, or by the first that leaves it
+ * otherwise. */
+sett_status sett__sim_orders(const sett__program *, const sett__sim_launch *, sett_error *);
 
 
 #include "on_cpu.h"

@@ -45,6 +45,7 @@ void sett__suppress_unneeded(const sett__listener *); /* tells, as a warning, th
 /* Copies. because: NULL, or where the next proof ends. */
 void sett__proof_tell(const char *kernel, sett_check_proof, const sett_check_site *because);
 /* Calls fn with each line of the text, in the order in which they came. */
+void sett__orders_tell(const char *kernel, uint64_t orders, bool all, uint64_t others); /* a line: in which orders it ran */
 void sett__proofs_each(void (*fn)(void *user, const char *line), void *user);
 uint64_t sett__proofs_many(void); /* lines */
 

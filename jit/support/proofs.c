@@ -8,7 +8,7 @@ typedef struct proved {
     struct proved *next;
     sett_check_proof proof;
     int line;
-    const char *file;
+    const char *file; /* line below 0: what is to be said */
     char kernel[]; /* and the file, behind it */
 } proved;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,6 +49,15 @@ void sett__proof_tell(const char *kernel, sett_check_proof proof, const sett_che
     pthread_mutex_unlock(&lock);
 }
 
+void sett__orders_tell(const char *kernel, uint64_t orders, bool all, uint64_t others)
+{
+    char text[160], left[80] = "";
+    if (others)
+        snprintf(left, sizeof left, ", %llu of them with other results than the first", (unsigned long long)others);
+    snprintf(text, sizeof text, all && orders == 1 ? "there is %llu order, and it ran%s" : all ? "all %llu orders ran%s" : "the first %llu orders ran, and there are more%s", (unsigned long long)orders, left);
+    sett__proof_tell(kernel, SETT_PROVED_NOTHING, &(sett_check_site){.file = text, .function = "", .line = -1});
+}
+
 uint64_t sett__proofs_many(void)
 {
     pthread_mutex_lock(&lock);
@@ -66,9 +75,9 @@ void sett__proofs_each(void (*fn)(void *user, const char *line), void *user)
     char line[1000], reason[600] = "";
     pthread_mutex_lock(&lock);
     for (const proved *p = first; p; p = p->next) {
-        if (p->line)
+        if (p->line > 0)
             snprintf(reason, sizeof reason, why[p->proof], p->file, p->line);
-        snprintf(line, sizeof line, "%.200s: %s%s", p->kernel, what[p->proof], p->line ? reason : "");
+        snprintf(line, sizeof line, "%.200s: %s%s", p->kernel, p->line < 0 ? p->file : what[p->proof], p->line > 0 ? reason : "");
         fn(user, line);
     }
     pthread_mutex_unlock(&lock);

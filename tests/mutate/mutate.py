@@ -321,6 +321,8 @@ def judge(commands, folder, order, checks):
             pass
         if findings:
             return "found", findings[0]["kind"] + ": " + findings[0]["text"][:150]
+    if re.search(r"sett\.Error: \S+\.[ch]:\d+: ", bad):
+        return "found", "refused: " + bad
     return ("seen", bad) if bad else ("silent", "")
 
 

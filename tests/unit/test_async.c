@@ -124,7 +124,7 @@ START_TEST(options)
     for (size_t i = 0; i < SETT__COUNT(bad); i++) {
         const sett_engine_options o = {.size = sizeof o, .cache_dir = "", .no_gpu = true, .cpu_async = bad[i]};
         ck_assert_int_eq(sett_engine_open(&e, &o, &err), SETT_E_ARGUMENT);
-        ck_assert_msg(strstr(err.text, "it is eager, lazy or random:SEED"), "%s", err.text);
+        ck_assert_msg(strstr(err.text, "it is eager, lazy, systematic or random:SEED"), "%s", err.text);
     }
 }
 END_TEST

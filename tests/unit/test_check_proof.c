@@ -168,12 +168,128 @@ START_TEST(lines)
 }
 END_TEST
 
+/* ---- all orders ------------------------------------------------------------------------------------------------------- */
+/* Four warps take a ticket each. Y(t) is 1 if they came in the reverse order, which is one of 24. */
+static void tickets(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 4)), *s = NULL;
+    sett_block(b, 128);
+    s = sett_make_smem_tensor(b, SETT_I32, 8, 16);
+    sett_val *t = sett_thread_idx(b, 0), *warp = sett_warp_idx(b), *first = sett_eq(sett_lane_idx(b), 0);
+    sett_if (b, sett_lt(t, 8))
+        sett_set(s, 0, t);
+    sett_sync_threads(b);
+    sett_if (b, first)
+        sett_set(s, sett_atomic_add(s, 1, 4), warp);
+    sett_sync_threads(b);
+    sett_if (b, sett_lt(t, 4)) {
+        sett_val *turned = sett_and(sett_and(sett_eq(sett_at(s, 0), 3), sett_eq(sett_at(s, 1), 2)), sett_and(sett_eq(sett_at(s, 2), 1), sett_eq(sett_at(s, 3), 0)));
+        sett_set(Y, sett_where(turned, 1.0, 0.0), t);
+    }
+}
+/* A barrier of the block is the same in each order: there is one. */
+static void no_choice(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 4)), *s = sett_make_smem_tensor(b, SETT_F32, 128, 16);
+    sett_block(b, 128);
+    sett_val *t = sett_thread_idx(b, 0);
+    sett_set(s, 1.0, t);
+    sett_sync_threads(b);
+    sett_if (b, sett_lt(t, 4))
+        sett_set(Y, sett_at(s, sett_sub(127, t)), t);
+}
+/* A ring of one stage: the lone producer and its consumer take turns, however they are chosen. */
+static void in_turns(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 4)), *s = sett_make_smem_tensor(b, SETT_F32, 32, 16), *bars = sett_make_mbarriers(b, 2);
+    sett_block(b, 64);
+    sett_val *t = sett_thread_idx(b, 0), *lane = sett_lane_idx(b);
+    sett_if (b, sett_eq(t, 0))
+        sett_mbarrier_init(sett_slice(bars, 0), 32), sett_mbarrier_init(sett_slice(bars, 1), 32);
+    sett_sync_threads(b);
+    sett_if (b, sett_eq(sett_warp_idx(b), 0))
+        sett_for (b, k, 0, 3, 1) {
+            sett_mbarrier_wait(sett_slice(bars, 1), sett_sub(1, sett_mod(k, 2)));
+            sett_set(s, sett_to(k, SETT_F32), lane);
+            sett_mbarrier_arrive(sett_slice(bars, 0));
+        }
+    sett_else (b)
+        sett_for (b, k, 0, 3, 1) {
+            sett_mbarrier_wait(sett_slice(bars, 0), sett_mod(k, 2));
+            sett_if (b, sett_lt(lane, 4))
+                sett_set(Y, sett_at(s, lane), lane);
+            sett_mbarrier_arrive(sett_slice(bars, 1));
+        }
+}
+/* Whoever comes second of two warps waits for what nobody does if it is warp 0: that hangs in some orders, and not in the first. */
+static void hangs(sett_build *b, const void *user)
+{
+    (void)user;
+    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_row_major(b, 4)), *s = sett_make_smem_tensor(b, SETT_I32, 1, 16), *bar = sett_slice(sett_make_mbarriers(b, 1), 0);
+    sett_block(b, 64);
+    sett_val *t = sett_thread_idx(b, 0), *first = sett_eq(sett_lane_idx(b), 0);
+    sett_if (b, sett_eq(t, 0))
+        sett_set(s, 0, 0), sett_mbarrier_init(bar, 1);
+    sett_sync_threads(b);
+    sett_if (b, first) {
+        sett_val *came = sett_atomic_add(s, 1, 0);
+        sett_if (b, sett_and(sett_eq(came, 1), sett_eq(sett_warp_idx(b), 0)))
+            sett_mbarrier_wait(bar, 0);
+    }
+    sett_if (b, sett_lt(t, 4))
+        sett_set(Y, 0.0, t);
+}
+
+static const struct {
+    sett_body body;
+    sett_status status;
+    uint64_t least, most, others;
+    float y;
+} ordered[] = {{tickets, SETT_OK, 24, 24, 1, 1}, {no_choice, SETT_OK, 1, 1, 0, 1}, {in_turns, SETT_OK, 1, 200, 0, 2}, {hangs, SETT_E_FAULT, 0, 0, 0, 0}};
+
+START_TEST(all_orders)
+{
+    sett_error err;
+    sett_engine *e;
+    sett_kernel *k;
+    sett_check_result r = {.findings = 0}, again = r;
+    float y[4] = {7, 7, 7, 7};
+    const sett_buf Y = sett_buf_1d(y, SETT_F32, 4);
+    const sett_engine_options o = {.size = sizeof o, .no_gpu = true, .cache_dir = ""};
+    const sett_compile_options c = {.size = sizeof c, .name = "ordered", .target = "cpu"};
+    sett_check_options how = {.size = sizeof how, .checks = SETT_CHECKS_ERRORS, .order = "systematic", .finding = quiet, .result = &r};
+    ck_assert_msg(!sett_engine_open(&e, &o, &err), "%s", err.text);
+    ck_assert_msg(!sett_compile(e, ordered[_i].body, &c, &k, &err), "%s", err.text);
+    const sett_status s = sett_check(k, &how, &err, &Y);
+    ck_assert_msg(s == ordered[_i].status, "%d: %s", s, err.text);
+    if (!s) {
+        ck_assert_msg(r.orders >= ordered[_i].least && r.orders <= ordered[_i].most, "%llu orders", (unsigned long long)r.orders);
+        ck_assert_uint_eq(r.others, ordered[_i].others);
+        ck_assert(r.all && !r.findings);
+        for (int i = 0; i < 4; i++)
+            ck_assert_float_eq(y[i], ordered[_i].y);
+        how.result = &again;
+        ck_assert_int_eq(sett_check(k, &how, &err, &Y), SETT_OK);
+        ck_assert(again.orders == r.orders && again.others == r.others);
+        how.order = "lazy";
+        ck_assert_int_eq(sett_check(k, &how, &err, &Y), SETT_OK);
+        ck_assert(!again.orders && !again.others && !again.all);
+    }
+    sett_kernel_release(k);
+    sett_engine_close(e);
+}
+END_TEST
+
 Suite *check_proof_suite(void)
 {
     Suite *s = suite_create("check_proof");
     TCase *t = tcase_create("check_proof");
     tcase_add_loop_test(t, proofs, 0, PLANS);
     tcase_add_test(t, lines);
+    tcase_add_loop_test(t, all_orders, 0, sizeof ordered / sizeof *ordered);
     suite_add_tcase(s, t);
     return s;
 }

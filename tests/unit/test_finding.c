@@ -465,7 +465,7 @@ START_TEST(one_call)
     }
     how.order = "sometimes";
     ck_assert_int_eq(sett_check(k, &how, &err, &X, &Y), SETT_E_ARGUMENT);
-    ck_assert_str_eq(err.text, "sett_check: order is sometimes: it is eager, lazy or random:SEED");
+    ck_assert_str_eq(err.text, "sett_check: order is sometimes: it is eager, lazy, systematic or random:SEED");
     how.order = NULL, how.checks = SETT_CHECKS_OFF;
     ck_assert_int_eq(sett_prepared_check(call, &how, &err), SETT_E_ARGUMENT);
     ck_assert_str_eq(err.text, "sett_prepared_check: checks 1 is none of ERRORS, ALL and STRICT");

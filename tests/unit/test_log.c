@@ -166,8 +166,8 @@ START_TEST(misspelt_environment)
         const char *name, *text, *legal;
         sett_engine_options own;
     } t[] = {{"SETT_LOG", "loud", "error, warning, info or debug", {.log = keep}},
-        {"SETT_CPU_ASYNC", "nope", "eager, lazy or random:SEED", {.cpu_async = "eager"}},
-        {"SETT_CPU_ASYNC", "random", "eager, lazy or random:SEED", {.cpu_async = "eager"}},
+        {"SETT_CPU_ASYNC", "nope", "eager, lazy, systematic or random:SEED", {.cpu_async = "eager"}},
+        {"SETT_CPU_ASYNC", "random", "eager, lazy, systematic or random:SEED", {.cpu_async = "eager"}},
         {"SETT_CPU_SM", "81", "75, 80, 86, 89, 90, 100 or 120", {.cpu_sm = 80}},
         {"SETT_CPU_SM", "sm_90", "75, 80, 86, 89, 90, 100 or 120", {.cpu_sm = 80}},
         {"SETT_CPU_TIMEOUT_MS", "2s", "a number from 0 to 2147483647", {.cpu_timeout_ms = 1000}},

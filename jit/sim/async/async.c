@@ -170,6 +170,16 @@ static uint32_t next_of(const sett__cluster *k, uint32_t at)
     return first;
 }
 
+bool sett__event_can(const sett__cluster *k, uint32_t at)
+{
+    return can_happen(k->event[at]) && next_of(k, at) == at;
+}
+
+bool sett__event_step(sett__core *c, uint32_t at)
+{
+    return step_at(c, at);
+}
+
 bool sett__events_can(const sett__cluster *k)
 {
     return next_of(k, 0) < k->n_event;

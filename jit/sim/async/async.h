@@ -72,6 +72,8 @@ static inline sett__effect sett__event_effect(const sett__event *e, uint8_t how,
 }
 bool sett__event_begin(sett__core *, sett__event *); /* takes it over; false: a part of it has faulted */
 bool sett__events_can(const sett__cluster *); /* may any of them happen? */
+bool sett__event_can(const sett__cluster *, uint32_t at); /* may this one, before another of its warp? */
+bool sett__event_step(sett__core *, uint32_t at); /* its next part happens; false: faulted */
 bool sett__events_chance(sett__core *); /* random: some happen between turns; false: faulted */
 bool sett__events_push(sett__core *);   /* one of them can: one that is waited for, else the oldest; false: faulted */
 bool sett__events_left(sett__core *, const sett__cta *); /* a block has ended: may it? false: faulted */

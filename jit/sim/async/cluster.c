@@ -95,6 +95,7 @@ void sett__cluster_begin(sett__core *c)
     sett__events_forget(k);
     k->issued = k->stuck = 0;
     k->moves = k->turns = k->order = 0;
+    k->mingled = 0, k->steps = 1, k->went = NULL;
     k->sleeper = NULL;
     k->arrived = k->met = false;
     k->touches = k->gathered = 0;
@@ -176,6 +177,101 @@ static bool run_all(sett__core *c, sett__cluster *k)
         if (!run_block(c, b, (uint32_t)(from >> 16) % b->n_warps))
             return false;
     }
+    return true;
+}
+
+/* ---- an order that is chosen: a warp, or what goes on by itself, at each step ------------------------------------------------- */
+/* Others may find something else than in another order: its turn ends, so that any of them may come next. */
+void sett__mingle(sett__core *c, const sett__warp *w)
+{
+    c->cta->cluster->mingled++;
+    if (!c->launch->choices || c->event)
+        return;
+    sett__warp *mine = &c->cta->warp[w->index];
+    mine->state = SETT__PAUSED;
+    mine->wait = (sett__wait){SETT__FOR_TURN, 0};
+}
+
+/* Who asked in vain asks again when something has changed. */
+static bool is_candidate(const sett__cluster *k, const sett__warp *w)
+{
+    return may_go_on(w) && w->apart.tried != k->steps;
+}
+
+static uint32_t candidates(const sett__cluster *k)
+{
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < k->n; r++)
+        for (uint32_t i = 0; i < k->cta[r]->n_warps; i++)
+            n += is_candidate(k, &k->cta[r]->warp[i]);
+    for (uint32_t i = 0; i < k->n_event; i++)
+        n += sett__event_can(k, i);
+    return n;
+}
+
+/* Which of so many: what the order says, and behind its end the first. */
+static uint32_t choose(sett__choices *p, uint32_t of)
+{
+    if (p->at == p->n) {
+        if (!sett__grow(NULL, (void **)&p->choice, &p->cap, p->n + 1, sizeof *p->choice)) {
+            p->full = true;
+            return 0;
+        }
+        p->choice[p->n].taken = 0;
+        p->choice[p->n++].of = (uint16_t)of;
+    }
+    const uint32_t taken = p->choice[p->at++].taken;
+    return taken < of ? taken : 0;
+}
+
+static bool take_turn(sett__core *c, sett__cta *b, sett__warp *w)
+{
+    sett__cluster *k = b->cluster;
+    const uint32_t pc = w->pc;
+    sett__cta_turn_to(c, b);
+    k->turns++;
+    k->went = w;
+    if (sett__exec(c, w) == SETT__FAULTED || !release_barrier(c, b) || !(b->left || end_block(c, b)))
+        return false;
+    if (w->pc != pc || w->state == SETT__DONE)
+        k->steps++;
+    else
+        w->apart.tried = k->steps;
+    return true;
+}
+
+/* The first is who went last, as what comes behind an atomic is often the same in each order; then by number. */
+static bool take_step(sett__core *c, sett__cluster *k, uint32_t nth)
+{
+    for (int others = 0; others < 2; others++)
+        for (uint32_t r = 0; r < k->n; r++)
+            for (uint32_t i = 0; i < k->cta[r]->n_warps; i++) {
+                sett__warp *w = &k->cta[r]->warp[i];
+                if (others == (w != k->went) && is_candidate(k, w) && !nth--)
+                    return take_turn(c, k->cta[r], w);
+            }
+    for (uint32_t i = 0; i < k->n_event; i++)
+        if (sett__event_can(k, i) && !nth--) {
+            k->steps++;
+            return sett__event_step(c, i);
+        }
+    return true;
+}
+
+/* One step; *n: of so many that there were. A step that all orders have alike is as good as any other would have been before it: unless
+ * threads race, which is told in each order, no other needs to be tried there. */
+static bool step_chosen(sett__core *c, sett__cluster *k, uint32_t *n)
+{
+    sett__choices *p = c->launch->choices;
+    const uint64_t before = k->mingled;
+    *n = p ? candidates(k) : 0;
+    if (!*n)
+        return true;
+    const uint32_t nth = choose(p, *n);
+    if (p->full || !take_step(c, k, nth))
+        return false;
+    if (k->mingled == before)
+        p->choice[p->at - 1].of = (uint16_t)(p->choice[p->at - 1].taken + 1);
     return true;
 }
 
@@ -278,8 +374,9 @@ static bool release_cluster(sett__core *c, sett__cluster *k)
 static bool go_round(sett__core *c, sett__cluster *k, sett__turn_end *end)
 {
     uint64_t before = k->moves;
+    uint32_t chosen;
     *end = SETT__FAULT;
-    if (halted(c, k) || !run_all(c, k) || !release_cluster(c, k))
+    if (halted(c, k) || !step_chosen(c, k, &chosen) || (!chosen && !run_all(c, k)) || !release_cluster(c, k))
         return false;
     sett__cta_turn_to(c, k->cta[0]);
     if (k->sleeper && k->moves == before) { /* no other goes on without it */
@@ -294,6 +391,8 @@ static bool go_round(sett__core *c, sett__cluster *k, sett__turn_end *end)
         *end = finish(c, k) ? SETT__ENDED : SETT__FAULT;
         return false;
     }
+    if (chosen)
+        return true;
     if (k->moves == before && l.idle)
         return help(c, k, &l, end);
     if (k->moves == before && l.turn && sett__events_can(k)) {

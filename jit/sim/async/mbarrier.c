@@ -193,12 +193,12 @@ static bool arrive_lane(sett__core *c, sett__warp *w, const sett__insn *i, int l
     return !arrives || sett__mbarrier_come(c, w, l, i->op, m, expect ? 1 : (uint32_t)n);
 }
 
-/* After an arrival the other warps run first: always under "lazy", half of the time under "random". A warp that writes a stage after it
+/* After an arrival the other warps run first: always under "lazy", half of the time under "random"; "systematic" chooses who does. A warp that writes a stage after it
  * committed it, or reads one after it released it, may then give other results than a right kernel. */
 static void give_turn(const sett__core *c, sett__warp *w)
 {
     const bool random = c->launch->async.policy == SETT__ASYNC_RANDOM && sett__random(&c->cta->cluster->random) & 1;
-    if (!random && c->launch->async.policy != SETT__ASYNC_LAZY)
+    if (!random && c->launch->async.policy != SETT__ASYNC_LAZY && !c->launch->choices)
         return;
     w->state = SETT__PAUSED;
     w->wait = (sett__wait){SETT__FOR_TURN, 0};

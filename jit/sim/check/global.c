@@ -336,6 +336,8 @@ bool sett__global_accesses(sett__core *c, near *n, sett__global *g, const sett__
     const sett__tape *t = c->program->given;
     const sett__op *o = &t->op[a->op];
     const bool atom = sett__ops[o->code].cls == SETT__C_ATOM, strong = atom || is_volatile(t, o), copies = o->code == SETT__CPASYNC;
+    if (strong)
+        sett__mingle(c, a->warp);
     if (a->of && !(strong && g->words))
         return true;
     g->core = c;

@@ -16,6 +16,9 @@ bool sett__async_parse(sett__async *to, const char *text)
     to->policy = SETT__ASYNC_EAGER;
     if (!strcmp(text, "eager"))
         return true;
+    to->policy = SETT__ASYNC_SYSTEMATIC;
+    if (!strcmp(text, "systematic"))
+        return true;
     to->policy = SETT__ASYNC_RANDOM;
     if (strncmp(text, random, sizeof random - 1) || *digits < '0' || *digits > '9')
         return false;

@@ -19,6 +19,7 @@ typedef struct sett__apart {
     uint32_t arrived, released; /* lanes at the cluster's barrier: of this phase; of the last, before their wait */
     uint32_t registers;         /* of a thread; 0: nobody counts them */
     bool give_up;               /* its try_wait has waited long enough */
+    uint64_t tried;             /* cluster->steps when it last came to where it was before */
     uint32_t groups[WARP];      /* of bulk stores that each lane has committed */
     uint32_t products, committed; /* of wgmma: begun so far; groups of them */
     uint32_t named;             /* its last arrival at a named barrier, + 1 */

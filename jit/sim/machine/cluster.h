@@ -56,6 +56,8 @@ typedef struct sett__cluster {
     uint64_t turns;  /* of warps */
     uint64_t random; /* the state of its numbers */
     uint64_t order;  /* a digest of what completed when */
+    const sett__warp *went;  /* the warp that was chosen last */
+    uint64_t mingled, steps; /* of an order that is chosen: what others may tell from another order; steps that changed something, + 1 */
     const sett__warp *sleeper; /* random: the others go on without it, until they have nothing to do; NULL: none */
     uint32_t stuck;  /* times in a row that try_wait gave up, and nothing moved */
     bool arrived;    /* at its barrier, since somebody looked */

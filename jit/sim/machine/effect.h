@@ -90,10 +90,21 @@ static inline bool sett__told_syncs(const sett__core *c)
 {
     return c->program->watch && c->program->watch->sync;
 }
+/* Is there an order in which others would find something else? A barrier of all, a thread's own groups, fences and what begins are the same
+ * in each. */
+static inline bool sett__mingles(const sett__sync *s)
+{
+    const uint64_t same = 1ull << SETT__CLUSTER_BEGINS | 1ull << SETT__BLOCK_BEGINS | 1ull << SETT__LANES_SYNC | 1ull << SETT__BARRIER_MET |
+        1ull << SETT__EVENT_BEGINS | 1ull << SETT__EVENT_PART | 1ull << SETT__EVENT_ENDS | 1ull << SETT__CP_COMMIT | 1ull << SETT__CP_WAITED |
+        1ull << SETT__BULK_COMMIT | 1ull << SETT__BULK_WAITED | 1ull << SETT__WGMMA_COMMIT | 1ull << SETT__WGMMA_WAITED |
+        1ull << SETT__MEMORY_FENCED | 1ull << SETT__PROXY_FENCED | 1ull << SETT__MBAR_FENCED;
+    return !(same >> s->what & 1) && !(s->what == SETT__BARRIER_ARRIVE && !s->id);
+}
 static inline bool sett__tell_sync(sett__core *c, sett__sync s)
 {
     if (!sett__told_syncs(c))
         return true;
+    c->cta->cluster->mingled += sett__mingles(&s);
     s.event = s.event ? s.event : c->event;
     return c->program->watch->sync(c, &s);
 }

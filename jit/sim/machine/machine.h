@@ -126,5 +126,6 @@ void sett__exchange(sett__core *, const sett__insn *, void *at, const unsigned c
 void sett__reduce_into(sett__core *, uint8_t code, uint8_t dtype, void *to, const void *from);
 
 uint64_t sett__random(uint64_t *state);
+void sett__mingle(sett__core *, const sett__warp *); /* async/cluster.c: what it does now differs from order to order */
 
 #endif

@@ -37,6 +37,11 @@ static void aim_all(const sett__core *c, const sett__warp *w, const sett__place 
     const void *base = at->base == SETT__NONE ? NULL : sett__at(w, at->base);
     const uint64_t *address = r->space == SETT__ADDRESS ? sett__at(w, r->from) : NULL;
     const uint64_t from = (r->space == SETT__SHARED ? r->offset : address ? 0 : (uintptr_t)c->cta->window[at->root].p) + ((uint64_t)at->offset << lg);
+    if (base && !at->base64 && r->space == SETT__SHARED) { /* a window has 32 bits */
+        for (int l = 0; l < WARP; l++)
+            to[l] = (uint32_t)from + (((const uint32_t *)base)[l] << lg);
+        return;
+    }
     for (int l = 0; l < WARP && !base; l++)
         to[l] = from;
     for (int l = 0; l < WARP && base && at->base64; l++)
