@@ -12,6 +12,12 @@ import sett
 PAGE = 16
 
 
+def of_rows(t, rows):
+    """Rows of a tensor; PyTorch indexes no unsigned ones on a GPU."""
+    same = {torch.uint64: torch.int64, torch.uint32: torch.int32}.get(t.dtype, t.dtype)
+    return t.view(same)[rows].view(t.dtype)
+
+
 def binding(family, bind, **options):
     """bind(set): the arguments of a launch."""
 
@@ -89,7 +95,7 @@ def sampling(tokens, vocabulary, title, k=0, p=0.0, least=0.0, penalties=False):
 
     def right(s, got):
         rows = sorted({0, tokens // 2, tokens - 1})
-        some = types.SimpleNamespace(**{name: t[rows] for name, t in vars(s).items()})
+        some = types.SimpleNamespace(**{name: of_rows(t, rows) for name, t in vars(s).items()})
         return bool((left(some, torch.float64, 1e-4).gather(1, got[0][rows].long()[:, None]) > 0).all().item())
 
     options = {"cols": vocabulary, "top_k": int(k > 0), "top_p": int(p > 0), "min_p": int(least > 0), "penalties": int(penalties)}

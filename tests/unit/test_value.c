@@ -185,7 +185,7 @@ START_TEST(shapes_that_do_not_fit)
     expect(b, SETT_E_RANGE, line, "sett_element: coordinate 3 is outside extent 3 of the value (2,3):(1,2)");
     b = kernel();
     sett_element(sett_full(b, SETT_F32, SETT_T(2, 3), 0), sett_scalar(b, "x", SETT_F32)); line = __LINE__;
-    expect(b, SETT_E_DTYPE, line, "sett_element: a coordinate of the value (2,3):(1,2) is no integer");
+    expect(b, SETT_E_DTYPE, line, "sett_element: a coordinate of the value (2,3):(1,2) is no integer: it is f32, as sett_div gives it; sett_floordiv divides integers");
     b = kernel();
     sett_sincos(sett_full(b, SETT_F32, 3, 0), NULL, NULL); line = __LINE__;
     expect(b, SETT_E_ARGUMENT, line, "sett_sincos: there is no place for the sine");

@@ -229,7 +229,7 @@ bool sett__no_memory(sett__core *, const sett__warp *, uint32_t op);
 void sett__product_free(near *, product *);
 bool sett__near_sync(sett__core *, near *, const sett__sync *);
 
-/* ---- shared_cells.c, shared.c: cells of shared memory ------------------------------------------------------------------ */
+/* ---- shared_cells.c, shared.c, lifetime.c: cells of shared memory ----------------------------------------------------- */
 bool sett__shared_begin(near *, near_block *, const sett__core *);
 void sett__shared_free(near *);
 bool sett__shared_accesses(sett__core *, near *, const sett__accesses *);
