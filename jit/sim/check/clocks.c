@@ -390,12 +390,10 @@ bool sett__warps_meet(near *n, sett__core *c, sett__cta *b, uint32_t warps, cons
         const sett__warp *w = &b->warp[__builtin_ctz(m)];
         walker *x = sett__walker(n, c, w);
         const uint32_t n_own = own_agents(n, c, w, own);
-        for (int clock = 0; clock < n->clocks; clock++) {
-            if (n_own == 1 && (clock == BEFORE || clock == STRONGER)) { /* nothing goes on by itself */
-                sett__base(n, all, clock)[*own] = n->time;
-                continue;
-            }
-            if (n->per_block == n->warps) /* there is no other proxy */
+        if (n_own == 1) /* nothing goes on by itself */
+            sett__base(n, all, BEFORE)[*own] = sett__base(n, all, STRONGER)[*own] = n->time;
+        for (int clock = 0; clock < n->clocks && n->per_block != n->warps; clock++) { /* of a block of warps alone there is no other proxy */
+            if (n_own == 1 && (clock == BEFORE || clock == STRONGER))
                 continue;
             add_own(n, all, x->known, x, w, w->live, own, n_own, clock);
             if (x->more)

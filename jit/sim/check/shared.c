@@ -274,11 +274,22 @@ static bool are_alike(const struct cells *s, uint32_t a, uint32_t b)
     return s->write[a] == s->write[b] && s->read[a] == s->read[b] && s->write_lane[a] == s->write_lane[b] && s->read_lane[a] == s->read_lane[b];
 }
 
+/* Was the last reader of each of them, at one time, the very lane that comes now? */
+static bool are_own(const actor *x, const struct cells *s, const span *p, uint32_t i, uint32_t n, uint32_t at, uint32_t lg)
+{
+    const uint32_t read = s->read[i], first = lane_of(p, at);
+    uint32_t other = x->proxy != SETT__GENERIC_PROXY || x->agent != x->self || read & SET || p->each != 1u << lg;
+    for (uint32_t k = 0; k < n; k++)
+        other |= (s->read[i + k] ^ read) | (s->read_lane[i + k] ^ (uint8_t)(first + k));
+    return !other && sett__access_at(x->n, read)->agent == x->self;
+}
+
 static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, uint32_t i, uint32_t n, uint32_t at)
 {
     const uint32_t floor = x->known->floor[x->proxy];
     uint64_t unknown[ROW / 64] = {0}; /* cells of which nobody knows any more who wrote them */
-    if (newest(s->write + i, n) > floor || newest(s->read + i, n) > floor)
+    const bool unread = newest(s->read + i, n) <= floor || are_own(x, s, p, i, n, at, r->lg);
+    if (newest(s->write + i, n) > floor || !unread)
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t b = at + (k << r->lg), lane = lane_of(p, b);
             if (k && !p->each && !(unknown[0] | unknown[1]) && are_alike(s, i + k - 1, i + k))
@@ -286,7 +297,7 @@ static bool write_cells(actor *x, struct cells *s, const row *r, const span *p, 
             x->same = false;
             if (s->write[i + k] > floor)
                 ask(x, s->write[i + k], s->write_lane[i + k], lane, b);
-            if (s->read[i + k] > floor)
+            if (s->read[i + k] > floor && !unread)
                 ask_readers(x, s->read[i + k], s->read_lane[i + k], lane, b, true, true);
             unknown[k / 64] |= (uint64_t)x->same << k % 64;
             x->same = false;
