@@ -296,14 +296,9 @@ static inline const sett__stamp *stamp_of(const tile *t, uint16_t number)
 }
 
 /* ---- meeting ----------------------------------------------------------------------------------------------------- */
-static bool same_lanes(const sett__stamp *a, const sett__stamp *b)
-{
-    return a->each == b->each && (a->each ? a->base - a->lane * (uint32_t)a->each == b->base - b->lane * (uint32_t)b->each : a->lane == b->lane);
-}
-
 static bool same_actor(const sett__stamp *a, const sett__stamp *b)
 {
-    return a->domain == b->domain && a->agent == b->agent && a->proxy == b->proxy && same_lanes(a, b);
+    return a->domain == b->domain && a->agent == b->agent && a->proxy == b->proxy && sett__same_lanes(a, b);
 }
 
 /* Nothing that it could add: who used the cells last used them so, and nothing came between. */

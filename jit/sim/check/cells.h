@@ -27,6 +27,11 @@ static inline uint8_t sett__stamp_lane(const sett__stamp *s, uintptr_t p)
     return s->each ? (uint8_t)(s->lane + ((uint32_t)p - s->base) / s->each) : s->lane;
 }
 
+static inline bool sett__same_lanes(const sett__stamp *a, const sett__stamp *b)
+{
+    return a->each == b->each && (a->each ? a->base - a->lane * (uint32_t)a->each == b->base - b->lane * (uint32_t)b->each : a->lane == b->lane);
+}
+
 typedef struct sett__cells sett__cells;
 /* Is told of each older access that the new one meets at bytes [lo, hi), and that is no read beside a read, nor strong beside strong.
  * False: the launch is to end. */

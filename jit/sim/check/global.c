@@ -86,11 +86,6 @@ static uintptr_t shared_byte(const sett__stamp *old, const sett__stamp *now, uin
     return lo;
 }
 
-static bool same_lanes(const sett__stamp *a, const sett__stamp *b)
-{
-    return a->each == b->each && a->lane != SETT__ALL_LANES && (a->each ? a->base - a->lane * (uint32_t)a->each == b->base - b->lane * (uint32_t)b->each : a->lane == b->lane);
-}
-
 /* Does the store that is told now leave there what is there? It has not happened yet. */
 static bool stores_the_same(const sett__global *g, const sett__stamp *now, uintptr_t lo, uintptr_t hi)
 {
@@ -153,7 +148,7 @@ static bool in_program_order(const sett__global *g, const sett__stamp *old, cons
         return false;
     if (now->how & SETT__BY_ITSELF) /* of the lane that began it, before it did */
         return sett__stamp_lane(old, lo) == now->lane && old->each == 0 && old->epoch <= now->epoch;
-    *at = same_lanes(old, now) ? hi : shared_byte(old, now, lo, hi);
+    *at = old->lane != SETT__ALL_LANES && sett__same_lanes(old, now) ? hi : shared_byte(old, now, lo, hi);
     return *at == hi;
 }
 

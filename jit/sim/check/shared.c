@@ -460,6 +460,14 @@ static bool actor_of(sett__core *c, near *n, const sett__effect *e, actor *x)
     return k && !n->full;
 }
 
+/* Whole cells of one row, as a product reads them: a piece, or two beside each other. */
+static bool is_piece(const struct cells *s, const sett__effect *e)
+{
+    const row *r = &s->row[e->at >> ROW_LG];
+    return e->how == SETT__READ && r->at && r->lg == UNIT_LG && !r->atomics && !((e->at | e->bytes) & ((1u << UNIT_LG) - 1)) && e->bytes <= 2 << UNIT_LG &&
+        (e->at & (ROW - 1)) + e->bytes <= ROW;
+}
+
 /* Most are one of many by one event. */
 bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
 {
@@ -470,7 +478,11 @@ bool sett__shared_effect(sett__core *c, near *n, const sett__effect *e)
     const bool again = c->event && n->last_event == c->event && n->last_time == n->time && x->how == e->how && x->where == e->of;
     if (!again && !actor_of(c, n, e, x))
         return sett__no_memory(c, e->warp, e->op);
-    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at && (e->bytes > 16 || s->write[cell_at(s, e->at)] != x->boxed_so))
+    const bool piece = is_piece(s, e);
+    const uint32_t i = piece ? cell_at(s, e->at) : 0, n_cells = (uint32_t)(e->bytes >> UNIT_LG);
+    if (e->boxed && e->how == SETT__READ && s->row[e->at >> ROW_LG].at && (!piece || s->write[i] != x->boxed_so || s->write[i + n_cells - 1] != x->boxed_so))
         lies_so(x, s, e);
+    if (piece)
+        return read_alike(x, s, UNIT_LG, x->lane, i, n_cells, e->at) || sett__no_memory(c, e->warp, e->op);
     return touch(x, s, &(span){.from = e->at, .to = e->at + (uint32_t)e->bytes, .lane = x->lane}) || (n->full && sett__no_memory(c, e->warp, e->op));
 }

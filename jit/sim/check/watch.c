@@ -22,7 +22,12 @@ void sett__checker_end(const sett__program *p, const sett__sim_launch *l)
 /* Both, of c->cta, whose cluster has begun; false: out of memory. */
 static bool find(sett__core *c, bool begins, near **n, sett__global **g)
 {
-    sett__checker *k = sett__checker_of(c);
+    sett__checker *k = c->launch->check->checker;
+    if (k && k->global && k->near && k->near->cluster == c->cta->cluster) {
+        *n = k->near, *g = k->global;
+        return k->near->begun || begins;
+    }
+    k = sett__checker_of(c);
     if (k && !k->global)
         k->global = sett__global_make(c, c->program);
     *g = k ? k->global : NULL;
