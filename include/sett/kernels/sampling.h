@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From logits to tokens: the largest of each row, or one drawn at random. <sett/kernels.h> says what all
- * ready kernels have in common; docs/sampling.md has figures. */
+ * ready kernels have in common; docs/sampling.md has examples. */
 #ifndef SETT_KERNELS_SAMPLING_H
 #define SETT_KERNELS_SAMPLING_H
 #include <sett/warm.h>

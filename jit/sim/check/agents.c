@@ -259,7 +259,6 @@ bool sett__near_begin(sett__core *c)
         return false;
     forget(n);
     n->begun = false;
-    n->across = false;
     n->maps_released = 0;
     n->time = 1; /* of what nobody knows yet; 0 is known to all */
     for (uint32_t i = 0; i < n->warps * n->blocks; i++) {

@@ -74,7 +74,7 @@ typedef struct mbar {
     uint32_t init, op;      /* time of its init; 0: it has none */
     uint16_t agent;
     uint8_t lane;
-    bool shown;             /* to copies, by a fence */
+    uint32_t shown;         /* time of the first fence.mbarrier_init by its thread; 0: there was none */
     uint32_t end;           /* time of the end of its last phase; 0: none has ended */
 } mbar;
 typedef struct near_block {
@@ -123,7 +123,6 @@ typedef struct near {
     size_t part;                 /* clocks * stride */
     bool fences[2];              /* has the kernel one of shared memory, of global memory? */
     uint32_t maps_released;      /* when somebody released maps last */
-    bool across;                 /* somebody had one of global memory behind the wait for launches before */
     uint32_t time, swept;
     int32_t first[ROLES];        /* of a block: of its agents of this role, the first; -1: none */
     uint32_t per_block;          /* agents */

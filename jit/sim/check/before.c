@@ -226,15 +226,16 @@ static uint32_t wait_of(const sett__tape *t)
     return v;
 }
 
-/* Behind the wait, what a launch before stored through the generic proxy is read through the async one, and neither has a fence. */
-static void tell_fence(const sett__before *b, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes, uint32_t wait)
+/* Behind the wait, what a launch before stored through the generic proxy is read through the async one; that launch has no fence, and none is between
+ * the wait and this. */
+static void tell_fence(const sett__before *b, const sett__grid_waits *fenced, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes, uint32_t wait)
 {
     const sett__tape *t = a->c->program->given;
     const sett__stamp *old = NULL;
     char words[800], where[160];
     sett__sink to = {.buf = words, .cap = sizeof words};
     uintptr_t p = at;
-    if (now->proxy != SETT__ASYNC_PROXY || now->how & SETT__WRITE || a->n->across)
+    if (now->proxy != SETT__ASYNC_PROXY || now->how & SETT__WRITE || sett__grid_behind(fenced, a))
         return;
     for (; b && !old; b = old ? b : b->older)
         old = b->fences ? NULL : sett__cells_used(b->cells, at, bytes, SETT__WRITE | SETT__BY_THREAD, &p);
@@ -247,7 +248,7 @@ static void tell_fence(const sett__before *b, const sett__actor *a, const sett__
     sett__finding_site(&f, wait, SETT_CHECK_ROLE_WAIT);
     sett__putf(&to, "%s reads ", sett__ops[t->op[now->op].code].text);
     sett__put_global(a->c, p, &to);
-    sett__putf(&to, " by the async proxy, which %s at %s of a launch before (%s) writes by the generic one, and no fence.proxy.async is in either: griddepcontrol.wait at ",
+    sett__putf(&to, " by the async proxy, which %s at %s of a launch before (%s) writes by the generic one, and no fence.proxy.async is in that launch, nor between the wait and this: griddepcontrol.wait at ",
         sett__ops[b->tape.op[old->op].code].text, sett__op_where(&b->tape, old->op, where, sizeof where), b->kernel);
     sett__putf(&to, "%s is between the two, of which PTX does not say that it orders proxies\n  fix    sett_fence_proxy(b, SETT_PROXY_ASYNC) behind this write, or behind the wait", sett__where(a->c->program, wait, where, sizeof where));
     sett__report(a->c, &f, "%s", words);
@@ -284,7 +285,7 @@ static void put_wait(const sett__grid_waits *all, const sett__actor *a, const se
     sett__put(to, "; or sett_griddepcontrol_wait by all threads");
 }
 
-void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes)
+void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, const sett__grid_waits *fenced, const sett__actor *a, const sett__stamp *now, uintptr_t at, uint64_t bytes)
 {
     const sett__tape *t = a->c->program->given;
     const uint32_t wait = wait_of(t);
@@ -294,7 +295,7 @@ void sett__before_meets(const sett__before *b, const sett__grid_waits *waits, co
     if (wait == t->n_op)
         return;
     if (sett__grid_behind(waits, a)) {
-        tell_fence(b, a, now, at, bytes, wait);
+        tell_fence(b, fenced, a, now, at, bytes, wait);
         return;
     }
     const sett__stamp *old = NULL;

@@ -23,7 +23,7 @@ typedef struct sett__grid_waits { sett__grid_wait *of[SETT__WAIT_LISTS]; } sett_
 bool sett__grid_behind(const sett__grid_waits *, const sett__actor *); /* has it waited? */
 bool sett__grid_waited(sett__grid_waits *, const sett__actor *); /* false: out of memory */
 void sett__grid_waits_end(sett__grid_waits *);
-/* An access that no wait precedes: is it told? */
-void sett__before_meets(const sett__before *, const sett__grid_waits *, const sett__actor *, const sett__stamp *, uintptr_t at, uint64_t bytes);
+/* An access that no wait precedes, or no fence behind the wait where it needs one: is it told? */
+void sett__before_meets(const sett__before *, const sett__grid_waits *, const sett__grid_waits *fenced, const sett__actor *, const sett__stamp *, uintptr_t at, uint64_t bytes);
 
 #endif

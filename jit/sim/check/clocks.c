@@ -316,7 +316,7 @@ static void fence_of(const near *n, clocks *k, const sett__warp *w, uint32_t lan
         uint32_t *base = sett__base(n, k, clock), *top = sett__top(n, k, clock), *mask = sett__mask(n, k, clock);
         for (uint32_t i = 0; i < n_own; i++) {
             const uint32_t a = own[i];
-            const uint32_t until = i ? sett__top(n, k, BEFORE)[a] : n->time, of = i ? lanes & sett__mask(n, k, BEFORE)[a] : lanes;
+            const uint32_t until = i ? sett__top(n, k, BEFORE)[a] : n->time - 1, of = i ? lanes & sett__mask(n, k, BEFORE)[a] : lanes;
             if (of == w->live)
                 base[a] = most(base[a], until);
             else if (of)
@@ -347,7 +347,7 @@ bool sett__fence_async(near *n, sett__core *c, const sett__sync *s)
         return true;
     uint32_t own[ROLES];
     const uint32_t n_own = own_agents(n, c, w, own);
-    n->time++;
+    n->time++; /* what comes behind the fence is of a later time than what it fences */
     if (x->more_lanes & ~lanes || lanes != w->live) { /* some lanes alone know */
         if (!x->more && !(x->more = sett__clocks_new(n, x->known)))
             return false;

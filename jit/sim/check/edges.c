@@ -60,16 +60,14 @@ static bool mbar_used(near *n, sett__core *c, const sett__sync *s)
 
 /* PTX ISA, fence: with .mbarrier_init "the synchronizing effect of the fence only applies to the prior mbarrier.init operations executed by
  * the same thread". A fence of the async proxy shows those that its thread is behind. */
-static bool mbars_shown(near *n, sett__core *c, const sett__sync *s)
+static bool mbars_shown(near *n, const sett__core *c, const sett__sync *s)
 {
-    const uint32_t warp = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index), lane = (uint32_t)__builtin_ctz(s->lanes);
-    const clocks *known = sett__known_by(n, c, s->warp, lane);
-    if (!known)
-        return false;
-    for (uint32_t i = 0; i < n->blocks * n->n_mbar; i++) {
-        mbar *m = &n->block[i / n->n_mbar].mbar[i % n->n_mbar];
-        const bool own = m->agent == warp && s->lanes >> m->lane & 1;
-        m->shown |= m->init && (own || (s->what == SETT__PROXY_FENCED && sett__covers(n, known, BEFORE, m->agent, m->lane, m->init)));
+    const uint32_t warp = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index);
+    n->last[warp] = ++n->time;
+    for (uint32_t i = 0; i < n->n_mbar; i++) {
+        mbar *m = &n->block[c->cta->rank].mbar[i];
+        if (m->init && !m->shown && m->agent == warp && s->lanes >> m->lane & 1) /* who is behind a later one is behind the first */
+            m->shown = n->time;
     }
     return true;
 }
@@ -294,6 +292,14 @@ static void product_ends(near *n, product *p)
     sett__product_free(n, p);
 }
 
+/* Does who begins a copy come behind a fence that shows copies the init? */
+static bool is_shown(const near *n, const sett__core *c, const sett__sync *s, const flight *f, const mbar *m)
+{
+    const bool own = m->agent == sett__agent(n, OF_WARP, c->cta->rank, s->warp->index) && m->lane == s->event->lane;
+    const bool own_fence = m->shown && (own || sett__covers(n, f->known, BEFORE, m->agent, m->lane, m->shown));
+    return own_fence || (n->fences[0] && sett__covers(n, f->known, FENCED, m->agent, m->lane, m->init));
+}
+
 static bool load_begins(near *n, sett__core *c, const sett__sync *s, flight *f, uint32_t round)
 {
     const uint32_t number = n->mbar_number[s->event->mbar];
@@ -301,7 +307,7 @@ static bool load_begins(near *n, sett__core *c, const sett__sync *s, flight *f, 
         const mbar *m = &n->block[r].mbar[number];
         if (!(s->event->ranks >> r & 1))
             continue;
-        if (m->init && !m->shown && !sett__tell_init(c, n, s, n->block[r].cta, s->event->mbar, m))
+        if (m->init && !is_shown(n, c, s, f, m) && !sett__tell_init(c, n, s, n->block[r].cta, s->event->mbar, m))
             return false;
         if (!(f->time[r] = access_of(n, s, sett__agent(n, OF_MBARRIER, r, number), round)))
             return false;
@@ -420,7 +426,7 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
             walker *x = sett__walker(n, c, s->warp);
             x->fenced = s->op + 1, x->fenced_at = n->time;
         }
-        fine = sett__fence_async(n, c, s) && (s->n > SHARED || mbars_shown(n, c, s));
+        fine = sett__fence_async(n, c, s);
         break;
     case SETT__MBAR_FENCED: fine = mbars_shown(n, c, s); break;
     case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;

@@ -16,7 +16,7 @@ struct sett__global {
     sett__actor actor;
     uint32_t strong;       /* strong accesses so far */
     sett__before *before;  /* the launch before, which may still run; NULL: it has ended */
-    sett__grid_waits waits;
+    sett__grid_waits waits, fenced; /* fenced: fences of the async proxy behind them */
     sett__map_acquire *acquires;
     struct { const sett__warp *w; uint32_t op; int lane; uintptr_t at; } map; /* by which a copy is about to begin; at 0: none */
     uint32_t early, last_early; /* clusters that let the next launch begin before they waited themselves: how many, and the last */
@@ -217,7 +217,7 @@ static bool touch(sett__global *g, const sett__stamp *s, uintptr_t at, uint64_t 
     if (!g->actor.known)
         return sett__no_memory(g->core, g->actor.w, s->op);
     if (g->before)
-        sett__before_meets(g->before, &g->waits, &g->actor, s, at, bytes);
+        sett__before_meets(g->before, &g->waits, &g->fenced, &g->actor, s, at, bytes);
     if (sett__cells_touch(g->cells, &g->use, s, at, bytes, &full))
         return true;
     return full && sett__no_memory(g->core, g->actor.w, s->op);
@@ -435,7 +435,8 @@ bool sett__global_sync(sett__core *c, near *n, sett__global *g, const sett__sync
         g->core = c;
         g->near = n;
         actor_of(g, s->warp, s->lanes, s->op);
-        n->across |= sett__grid_behind(&g->waits, &g->actor);
+        if (sett__grid_behind(&g->waits, &g->actor) && !sett__grid_waited(&g->fenced, &g->actor))
+            return sett__no_memory(c, s->warp, s->op);
     }
     if (s->what == SETT__EVENT_BEGINS)
         return map_is_read(c, n, g, s);
@@ -482,6 +483,7 @@ void sett__global_free(sett__global *g)
     if (!g)
         return;
     sett__grid_waits_end(&g->waits);
+    sett__grid_waits_end(&g->fenced);
     sett__map_acquires_free(g->acquires);
     sett__cells_free(g->cells);
     sett__words_free(g->words);
