@@ -4,6 +4,7 @@
  *     check_time [ROUNDS [NAME]]      NAME: gemm, attention, tree, add; NAME/checked and NAME/plain run one side alone, for a profiler */
 #define SETT_SHORT
 #include "common.h"
+#include "tree.h"
 #include <sett/kernels.h>
 
 enum { CHECKED, PLAIN, SIDES, MOST_ROUNDS = 101, ADD_N = 1 << 24 };
@@ -13,26 +14,6 @@ static double spent_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-/* The reduction of every CUDA course: a tree in shared memory, a barrier a level. */
-static void tree(sett_build *b, const void *user)
-{
-    (void)user;
-    enum { THREADS = 256 };
-    sett_val *M = sett_sym(b, "M"), *t = sett_thread_idx(b, 0), *row = sett_block_idx(b, 0);
-    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, M, THREADS)), *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(M)));
-    sett_grid(b, M), sett_block(b, THREADS);
-    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, THREADS), 16);
-    sett_set(s, sett_at(X, row, t), t);
-    sett_sync_threads(b);
-    for (int half = THREADS / 2; half; half /= 2) {
-        sett_if (b, sett_lt(t, half))
-            sett_set(s, sett_add(sett_at(s, t), sett_at(s, sett_add(t, half))), t);
-        sett_sync_threads(b);
-    }
-    sett_if (b, sett_eq(t, 0))
-        sett_set(Y, sett_at(s, 0), row);
 }
 
 /* Numbers of a few bits, so that sums of f16 stay small. */
@@ -67,7 +48,7 @@ static const struct work {
     sett_body body;
     const void *options;
 } works[] = {{"gemm", "sett_gemm_wgmma f16 512^3", sett_gemm_wgmma, &gemm}, {"attention", "sett_attention f16 S 512, D 128, 1 head", sett_attention, &attention},
-    {"tree", "tree in shared memory, 1024 x 256", tree, NULL}, {"add", "sett_elementwise add f32 2^24", sett_elementwise, &add}};
+    {"tree", "tree in shared memory, 1024 x 256", tree_sum, NULL}, {"add", "sett_elementwise add f32 2^24", sett_elementwise, &add}};
 enum { WORKS = sizeof works / sizeof *works };
 
 static void set_buffers(int which, sett_buf *of)

@@ -3,6 +3,7 @@
  * reduction of 1024 blocks of 256 threads. Interleaved (but for the reduction, which has no peer), random data, medians. */
 #define SETT_SHORT
 #include "common.h"
+#include "tree.h"
 #include <sett/kernels.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -39,28 +40,6 @@ static void plain(const float *a, const float *b, float *c, size_t n, int thread
     }
     for (int i = 0; i < threads; i++)
         pthread_join(t[i], NULL);
-}
-
-/* The reduction of every CUDA course: a tree in shared memory, a barrier a level. */
-static void tree_sum(sett_build *b, const void *user)
-{
-    (void)user;
-    sett_val *M = sett_sym(b, "M");
-    sett_tensor *X = sett_param(b, "X", SETT_F32, sett_row_major(b, M, 256));
-    sett_tensor *Y = sett_param(b, "Y", SETT_F32, sett_make_layout(b, T1(M)));
-    sett_grid(b, M);
-    sett_block(b, 256);
-    sett_val *t = sett_thread_idx(b, 0), *row = sett_block_idx(b, 0);
-    sett_tensor *s = sett_make_smem_tensor(b, SETT_F32, sett_make_layout(b, 256), 16);
-    sett_set(s, sett_at(X, row, t), t);
-    sett_sync_threads(b);
-    for (int half = 128; half; half /= 2) {
-        sett_if (b, sett_lt(t, half))
-            sett_set(s, sett_add(sett_at(s, t), sett_at(s, sett_add(t, half))), t);
-        sett_sync_threads(b);
-    }
-    sett_if (b, sett_eq(t, 0))
-        sett_set(Y, sett_at(s, 0), row);
 }
 
 /* The part of t that this thread of this block works on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block copies a row; where rows are no multiple of 16 bytes, one may begin elsewhere between two than the other. */
+/* A block copies a row of W to a row of Y. Where the bytes of a row are no multiple of 16, the two may lie at different distances from such a multiple. */
 #include "rowwise.h"
 
 static void settle(void *options, choice *c)

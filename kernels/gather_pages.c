@@ -15,7 +15,7 @@ static void settle(void *options, choice *c)
     sett__in_range(c, "threads", o->tuning.threads, 1, 1024);
 }
 
-/* The request of a row: the last whose offset is not above it. */
+/* The request that a row of Y belongs to: the last one whose offset is at most the number of the row. */
 static sett_val *request_of(sett_build *b, sett_tensor *offsets, sett_val *requests, sett_val *row)
 {
     sett_tensor *low = sett_var(b, SETT_I32, 0), *high = sett_var(b, SETT_I32, requests);

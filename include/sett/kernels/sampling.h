@@ -13,8 +13,8 @@ extern "C" {
 typedef struct sett_logits_tuning {
     int threads; /* of a block: a multiple of 32 */
     int blocks;  /* of a row: 1, 2, 4 or 8, which are a cluster (sm_90). 0: as many as hold the row in
-                  * registers, which is the quickest for few rows; on older targets 1, which reads the row
-                  * again for each question it asks of it */
+                  * registers; on older targets 1, which reads the row again for each question it asks
+                  * of it */
     int values;  /* that a thread takes at once: a multiple of 16 bytes, at most 128 */
 } sett_logits_tuning;
 

@@ -59,8 +59,8 @@ static bool mbar_used(near *n, sett__core *c, const sett__sync *s)
 }
 
 /* PTX ISA, fence: with .mbarrier_init "the synchronizing effect of the fence only applies to the prior mbarrier.init operations executed by
- * the same thread". A fence of the async proxy shows those that its thread is behind. */
-static bool mbars_shown(near *n, const sett__core *c, const sett__sync *s)
+ * the same thread". */
+static void mbars_shown(near *n, const sett__core *c, const sett__sync *s)
 {
     const uint32_t warp = sett__agent(n, OF_WARP, c->cta->rank, s->warp->index);
     n->last[warp] = ++n->time;
@@ -69,7 +69,6 @@ static bool mbars_shown(near *n, const sett__core *c, const sett__sync *s)
         if (m->init && !m->shown && m->agent == warp && s->lanes >> m->lane & 1) /* who is behind a later one is behind the first */
             m->shown = n->time;
     }
-    return true;
 }
 
 /* cp.async that arrives: what the lanes have copied until it was issued. */
@@ -292,7 +291,8 @@ static void product_ends(near *n, product *p)
     sett__product_free(n, p);
 }
 
-/* Does who begins a copy come behind a fence that shows copies the init? */
+/* Is a copy begun behind a fence that shows copies the mbarrier's init: one by the thread that made it, or one of the async proxy that came
+ * after the init? */
 static bool is_shown(const near *n, const sett__core *c, const sett__sync *s, const flight *f, const mbar *m)
 {
     const bool own = m->agent == sett__agent(n, OF_WARP, c->cta->rank, s->warp->index) && m->lane == s->event->lane;
@@ -428,7 +428,7 @@ bool sett__near_sync(sett__core *c, near *n, const sett__sync *s)
         }
         fine = sett__fence_async(n, c, s);
         break;
-    case SETT__MBAR_FENCED: fine = mbars_shown(n, c, s); break;
+    case SETT__MBAR_FENCED: mbars_shown(n, c, s); break;
     case SETT__MEMORY_FENCED: fine = memory_fence(n, c, s); break;
     case SETT__BLOCK_ENDS: fine = sett__shared_left(c, n, s->of); break;
     default: break;
